@@ -46,7 +46,7 @@ fn packet<H: Header>((kind, a, b, c): Step) -> Received<H> {
 
 fn flow((_, a, b, _): Step) -> FlowSpec {
     let size = (b != 0).then_some(Bytes(u64::from(b % 1_000_000) + 1));
-    let (conn, to) = (ConnId(a & 3), HostAddr(a >> 2 & 3));
+    let (conn, to) = (ConnId::new(a & 3), HostAddr(a >> 2 & 3));
     FlowSpec { conn, to, size, priority: (a >> 4) as u8, paths: PATHS, ..FlowSpec::default() }
 }
 

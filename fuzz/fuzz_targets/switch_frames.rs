@@ -53,7 +53,7 @@ fuzz_target!(|input: (u8, u8, Vec<Arrival>)| {
         ..FabricSettings::default()
     };
     let port = PortSettings {
-        node: NodeId(0),
+        node: NodeId::new(0),
         rate: BitsPerSec::gbps(1),
         delay: Picos::from_micros(1),
         paced: room & 8 != 0,
@@ -64,7 +64,7 @@ fuzz_target!(|input: (u8, u8, Vec<Arrival>)| {
     let mut fabric = fabric.expect("no port has a peer");
     let effects = [Effect::Down, Effect::Loss(0.3), Effect::Corrupt(0.5), Effect::Duplicate(0.5)];
     for (number, effect) in effects.into_iter().enumerate().filter(|(number, _)| broken >> number & 1 == 1) {
-        let (port, from) = (PortId(number as u32), Instant(u64::from(broken) * 1_000_000));
+        let (port, from) = (PortId::new(number as u32), Instant(u64::from(broken) * 1_000_000));
         fabric.fault(Fault {
             place: PortLine { port, direction: Direction::Both },
             from,
@@ -80,7 +80,7 @@ fuzz_target!(|input: (u8, u8, Vec<Arrival>)| {
         let frame = if kind & 0x80 == 0 { framed(*port >> 2, *port, dscp, bytes) } else { bytes.clone() };
         assert!(Mac::destination(&frame).is_some() || frame.len() < 14);
         fabric.advance(at);
-        fabric.arrive(PortId(u32::from(*port) % PORTS), at, &frame);
+        fabric.arrive(PortId::new(u32::from(*port) % PORTS), at, &frame);
     }
     fabric.advance(Instant(u64::MAX - 1));
     let mut last = Instant::ZERO;

@@ -11,7 +11,7 @@ use pullnet_units::{BitsPerSec, HostId};
 /// Checks that the route between the first and the last host arrives on every path.
 fn check(topology: &Topology) {
     let hosts = topology.hosts.len() as u32;
-    let (a, b) = (HostId(0), HostId(hosts - 1));
+    let (a, b) = (HostId::new(0), HostId::new(hosts - 1));
     if a == b {
         return;
     }

@@ -37,7 +37,7 @@ fn frame(from: u32, length: usize) -> Vec<u8> {
 
 /// Seven hosts send to one, each at the fraction `share` of its rate.
 fn run(frames: &[Vec<u8>], rate: BitsPerSec, gap: Picos) -> u64 {
-    let port = PortSettings { node: NodeId(0), rate, delay: Picos::ZERO, paced: true, peer: None };
+    let port = PortSettings { node: NodeId::new(0), rate, delay: Picos::ZERO, paced: true, peer: None };
     let ports = [port; HOSTS as usize];
     let mut fabric = Fabric::<Trim<Slot>, _, _>::new(
         &TrimConfig::default(),
@@ -47,12 +47,12 @@ fn run(frames: &[Vec<u8>], rate: BitsPerSec, gap: Picos) -> u64 {
         Silent,
     )
     .expect("no port has a peer");
-    let entry = Entry { ports: vec![PortId(0)], selection: Selection::default() };
-    fabric.forward(NodeId(0), Mac::new([2, 0, 0, 0, 0, 0]), entry);
+    let entry = Entry { ports: vec![PortId::new(0)], selection: Selection::default() };
+    fabric.forward(NodeId::new(0), Mac::new([2, 0, 0, 0, 0, 0]), entry);
     let (mut now, mut left) = (Instant::ZERO, 0);
     for _ in 0..FRAMES / frames.len() as u64 {
         for (host, frame) in (1..).zip(frames) {
-            fabric.arrive(PortId(host), now, frame);
+            fabric.arrive(PortId::new(host), now, frame);
         }
         now = now.after(gap);
         fabric.advance(now);

@@ -101,7 +101,7 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn the_frames_are_those_of_the_software_switch() {
     let entries = Profile::entries().map(|(mac, entry)| {
-        let ports: Vec<_> = entry.ports.iter().map(|port| port.0).collect();
+        let ports: Vec<_> = entry.ports.iter().map(|port| port.get()).collect();
         json!({ "mac": mac.to_string(), "ports": ports, "shift": entry.selection.shift, "mask": entry.selection.mask })
     });
     let probes = PROBES.iter().map(|probe| {

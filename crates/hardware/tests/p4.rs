@@ -125,7 +125,7 @@ fn damaged_programs_are_refused() {
 
 fn fabric(profile: &Profile) -> Fabric<Trim<Slot>, Ndp, Silent> {
     let port = PortSettings {
-        node: NodeId(0),
+        node: NodeId::new(0),
         rate: BitsPerSec::gbps(10),
         delay: Picos::ZERO,
         paced: false,
@@ -133,8 +133,8 @@ fn fabric(profile: &Profile) -> Fabric<Trim<Slot>, Ndp, Silent> {
     };
     let mut fabric =
         Fabric::new(&profile.trim(), profile.fabric(), &[port; PORTS], Ndp::default(), Silent).unwrap();
-    Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId(0), mac, entry));
-    (0..PORTS as u32).for_each(|port| fabric.pause(PortId(port)));
+    Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId::new(0), mac, entry));
+    (0..PORTS as u32).for_each(|port| fabric.pause(PortId::new(port)));
     fabric
 }
 
@@ -145,7 +145,7 @@ fn p4_switch(profile: &Profile) -> Switch {
     set(&mut switch, &Settings { data_room, control_room, trim_to: 64, send_back: true, mark_above })
         .unwrap();
     for (mac, entry) in Profile::entries() {
-        let ports: Vec<u16> = entry.ports.iter().map(|port| port.0 as u16).collect();
+        let ports: Vec<u16> = entry.ports.iter().map(|port| port.get() as u16).collect();
         let ways = Ways { ports: &ports, shift: entry.selection.shift, mask: entry.selection.mask };
         host(&mut switch, mac.bytes(), ways).unwrap();
     }
@@ -157,12 +157,12 @@ type Left = Vec<[Vec<Vec<u8>>; 2]>;
 
 fn drain_fabric(fabric: &mut Fabric<Trim<Slot>, Ndp, Silent>) -> Left {
     let mut left: Left = vec![Default::default(); PORTS];
-    (0..PORTS as u32).for_each(|port| fabric.resume(PortId(port)));
+    (0..PORTS as u32).for_each(|port| fabric.resume(PortId::new(port)));
     fabric.advance(fabric.now().after(Picos::from_secs(1)));
-    (0..PORTS as u32).for_each(|port| fabric.pause(PortId(port)));
+    (0..PORTS as u32).for_each(|port| fabric.pause(PortId::new(port)));
     while let Some(departure) = fabric.poll_departure() {
         let bytes = fabric.frame(departure.frame).to_vec();
-        left[departure.port.0 as usize][usize::from(is_control(&bytes))].push(bytes);
+        left[departure.port.get() as usize][usize::from(is_control(&bytes))].push(bytes);
         fabric.release(departure.frame);
     }
     left
@@ -205,7 +205,7 @@ fn the_program_does_what_the_software_switch_does() {
             continue;
         }
         let now = fabric.now();
-        fabric.arrive(PortId(port as u32), now, &given.bytes);
+        fabric.arrive(PortId::new(port as u32), now, &given.bytes);
         fabric.advance(now);
         while fabric.come_round() {}
         switch.arrive(port as u16, &given.bytes).unwrap();

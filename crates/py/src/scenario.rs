@@ -88,12 +88,12 @@ impl Scenario {
         if src == dst {
             return Err(errors::input(py, vec![format!("host {src} has no path to itself; name two hosts")]));
         }
-        let (from, to) = (HostId(src), HostId(dst));
+        let (from, to) = (HostId::new(src), HostId::new(dst));
         let count = topology.path_count(topology.addr(from), topology.addr(to));
         let hop = |link: LinkRef| {
             let (row, name) = match link {
-                LinkRef::Nic(host) => (host.0, topology.nic_name(host)),
-                LinkRef::Port(port) => (hosts as u32 + port.0, topology.port_name(port)),
+                LinkRef::Nic(host) => (host.get(), topology.nic_name(host)),
+                LinkRef::Port(port) => (hosts as u32 + port.get(), topology.port_name(port)),
             };
             (row, name, topology.link(link).rate.get(), topology.link(link).delay.0)
         };

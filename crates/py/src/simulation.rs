@@ -220,8 +220,8 @@ impl From<pullnet_record::StuckFlow> for Stuck {
     fn from(flow: pullnet_record::StuckFlow) -> Self {
         Self {
             flow: flow.flow,
-            src: flow.src.0,
-            dst: flow.dst.0,
+            src: flow.src.get(),
+            dst: flow.dst.get(),
             bytes: flow.bytes,
             size: flow.size,
             last_progress_ps: flow.last_progress.0,

@@ -207,7 +207,7 @@ fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSerie
     let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
     each_port(shards, |port| {
         let id = ids.next().expect("a port for each process");
-        rows.extend(port.held.map(|held| held.port_series(nics + id.0)).unwrap_or_default());
+        rows.extend(port.held.map(|held| held.port_series(nics + id.get())).unwrap_or_default());
     });
     rows.sort_by_key(|row| (row.row, row.at));
     rows
@@ -229,7 +229,7 @@ fn hops<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<HopRow> {
     let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
     each_port(shards, |port| {
         let id = ids.next().expect("a port for each process");
-        rows.extend(port.hops.into_iter().flat_map(|log| log.rows(nics + id.0)));
+        rows.extend(port.hops.into_iter().flat_map(|log| log.rows(nics + id.get())));
     });
     rows
 }

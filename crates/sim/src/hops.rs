@@ -17,8 +17,8 @@ type Key = (u32, Option<u32>, HostAddr, u8, bool);
 /// Reads the key of a packet of a recorded flow.
 fn key<W: Words>(net: &Network<W>, packet: &Packet<W>) -> Option<Key> {
     let (conn, number) = net.headers.about(packet.packed())?;
-    let recorded = net.probes().hops.as_ref().is_some_and(|hops| hops.has(conn.0));
-    recorded.then(|| (conn.0, number, packet.from(), packet.packed().kind & 0x0f, packet.was_data()))
+    let recorded = net.probes().hops.as_ref().is_some_and(|hops| hops.has(conn.get()));
+    recorded.then(|| (conn.get(), number, packet.from(), packet.packed().kind & 0x0f, packet.was_data()))
 }
 
 /// Kind of a packet at a port: `data`, `header` (trimmed), `returned` or `control`.
@@ -37,7 +37,7 @@ fn row<W: Words>(net: &Network<W>, now: u64, packet: &Packet<W>, (flow, number, 
         row: 0,
         flow,
         number,
-        from: net.topology().host(from).unwrap_or(HostId(0)),
+        from: net.topology().host(from).unwrap_or(HostId::new(0)),
         kind: net.headers.kind(packet.packed()),
         class: class(packet),
         priority: packet.priority(),
@@ -102,7 +102,7 @@ impl HopLog {
         queue(&mut |ahead| {
             let bytes = u64::from(ahead.wire(net.trimmed));
             row.ahead[usize::from(ahead.is_control())] += bytes;
-            let own = net.headers.about(ahead.packed()).is_some_and(|(conn, _)| conn.0 == key.0);
+            let own = net.headers.about(ahead.packed()).is_some_and(|(conn, _)| conn.get() == key.0);
             row.ahead_own += if own { bytes } else { 0 };
         });
         self.waiting.push_back((key, self.rows.len() as u32));
@@ -178,5 +178,5 @@ pub fn at_nic<W: Words>(
     let key = key(net, packet).filter(|_| net.hop_count.one_more())?;
     let (start, out) = (Some(Instant(span.0)), Some(Instant(span.1)));
     let outcome = before.outcome(line, "waiting");
-    Some(HopRow { row: host.0, start, out, outcome, ..row(net, span.0, packet, key) })
+    Some(HopRow { row: host.get(), start, out, outcome, ..row(net, span.0, packet, key) })
 }

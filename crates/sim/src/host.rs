@@ -205,7 +205,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
         let flow = FlowSpec {
-            conn: ConnId(start.flow),
+            conn: ConnId::new(start.flow),
             to,
             size: start.size,
             priority: start.priority,
@@ -241,8 +241,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.starts.drain(..of - 1);
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let net = cx.env.net;
-        let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow.conn.0)) else {
-            for row in (flow.conn.0..).take(of) {
+        let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow.conn.get())) else {
+            for row in (flow.conn.get()..).take(of) {
                 let news = News::Failed(FailureReason::NoGroupAddress, SendCounts::default());
                 cx.reports.push(Report { at: now, flow: row, news });
             }

@@ -264,7 +264,7 @@ fn host<W: Words, T: Stack<W>>(
     stack: &impl Fn(HostId, HostInfo) -> T,
     id: HostId,
 ) -> Host<W, T> {
-    let chance = Seed(net.scenario.seed).small_stream("host.nic", id.0.into());
+    let chance = Seed(net.scenario.seed).small_stream("host.nic", id.get().into());
     let line = Line::new(net, LinkRef::Nic(id), net.next_of_host(id), chance);
     let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().inbound(id).rate };
     Host::new(id, info.addr, stack(id, info), line)

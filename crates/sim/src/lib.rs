@@ -89,7 +89,7 @@ fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn 
             0 => "host.transport".to_owned(),
             _ => format!("host.transport {number}"),
         };
-        Several::new(transports, &looks, info, |number| seed.stream(&name(number), id.0.into()))
+        Several::new(transports, &looks, info, |number| seed.stream(&name(number), id.get().into()))
     };
     assemble(net, stack, threads, |net, parts| ports_of(net, &scenario.switch, parts))
 }
@@ -130,7 +130,8 @@ where
     let seed = Seed(scenario.seed);
     let headers = Headers::sole::<<P::Endpoint as Transport>::Header>();
     let net = Network::new(Arc::clone(scenario), vec![P::framing(transport)], headers, switching);
-    let stack = |id: HostId, info| P::endpoint(transport, info, seed.stream("host.transport", id.0.into()));
+    let stack =
+        |id: HostId, info| P::endpoint(transport, info, seed.stream("host.transport", id.get().into()));
     assemble(net, stack, threads, ports)
 }
 

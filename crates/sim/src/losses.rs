@@ -32,7 +32,8 @@ struct FlowLosses {
 impl LostPackets {
     /// Notes a packet by its connection and packet number, see [`pullnet_transport::Header::concerns`].
     pub fn note(&mut self, concerns: Option<(ConnId, Option<u32>)>) {
-        let Some((ConnId(flow), packet)) = concerns else { return };
+        let Some((conn, packet)) = concerns else { return };
+        let flow = conn.get();
         self.flows.entry(flow).or_default().all += 1;
         if let Some(packet) = packet {
             self.listed.push_back((flow, packet));
@@ -106,8 +107,8 @@ mod tests {
 
     fn row() -> FlowRow {
         FlowRow {
-            src: HostId(0),
-            dst: HostId(1),
+            src: HostId::new(0),
+            dst: HostId::new(1),
             size: None,
             start: Instant(0),
             received: None,
@@ -136,7 +137,7 @@ mod tests {
     fn entered(lost: &[(u32, Option<u32>)], timed_out: &[(u32, u32)]) -> [(u32, u32); 2] {
         let link = |(flow, packet): &(u32, Option<u32>)| {
             let mut link = LostPackets::default();
-            link.note(Some((ConnId(*flow), *packet)));
+            link.note(Some((ConnId::new(*flow), *packet)));
             link
         };
         let links: Vec<_> = lost.iter().map(link).collect();
@@ -174,7 +175,7 @@ mod tests {
     fn many_losses_take_bounded_memory_and_still_explain() {
         let mut link = LostPackets::default();
         for packet in 0..1_000_000 {
-            link.note(Some((ConnId(packet % 2), Some(packet))));
+            link.note(Some((ConnId::new(packet % 2), Some(packet))));
         }
         assert_eq!((link.listed.len(), link.flows.len()), (LISTED, 2));
         let timed_out: Vec<_> = (0..500_000).map(|packet| (0, 2 * packet)).chain([(1, 4)]).collect();

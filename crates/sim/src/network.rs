@@ -287,7 +287,7 @@ impl<W: Words> Network<W> {
         let topology = self.topology();
         let own = topology.nodes[node].ports.clone();
         let mut cables = vec![0; own.len()];
-        for (index, port) in (0..).zip(own.map(PortId)) {
+        for (index, port) in (0..).zip(own.map(PortId::new)) {
             let ingress = match (topology.ports[port].peer, topology.ports[port].reverse) {
                 (Peer::Switch(_), reverse) => reverse.map_or(0, |reverse| topology.ports[reverse].ingress),
                 (Peer::Host(host), _) => match topology.hosts[host].peer {
@@ -304,7 +304,7 @@ impl<W: Words> Network<W> {
     pub fn rates_into(&self, node: NodeId) -> Vec<BitsPerSec> {
         let topology = self.topology();
         let first = topology.nodes[node].ports.start;
-        let rate = |index: u16| topology.ports[PortId(first + u32::from(index))].link.rate;
+        let rate = |index: u16| topology.ports[PortId::new(first + u32::from(index))].link.rate;
         self.cables(node).into_iter().map(rate).collect()
     }
 
@@ -399,7 +399,7 @@ impl<W: Words> Network<W> {
         }
         let choices = topology.choices(node, packet.to());
         let nth = |n: u32| process(choices.get(n));
-        self.choose(choices.len(), nth, node.0, packet, chance, at)
+        self.choose(choices.len(), nth, node.get(), packet, chance, at)
     }
 
     /// Visits every port that a switch may choose for `packet` itself.

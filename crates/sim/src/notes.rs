@@ -35,7 +35,7 @@ impl PortNotes {
         let about = net.headers.about(packet.packed());
         let packet = PortPacket {
             row: self.row,
-            flow: about.map(|(conn, _)| conn.0),
+            flow: about.map(|(conn, _)| conn.get()),
             number: about.and_then(|(_, number)| number),
             kind: net.headers.kind(packet.packed()),
             class: class(packet),

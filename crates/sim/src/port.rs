@@ -169,7 +169,7 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
         let Some(view) = self.env.net.headers.view(packet.packed()) else { return Rank::default() };
         // The opener numbers a connection: its ACKs may have the same number as another connection's data.
         let direction = u64::from(packet.was_data()) << 63;
-        let flow = direction | u64::from(packet.from().0) << 32 | u64::from(view.conn.0);
+        let flow = direction | u64::from(packet.from().0) << 32 | u64::from(view.conn.get());
         Rank { flow, rank: view.rank }
     }
 

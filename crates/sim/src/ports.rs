@@ -400,7 +400,7 @@ fn switches<W: Words, Q: Discipline<Packet<W>>>(
         let cables = if Q::SIGNALS { net.cables(node) } else { Vec::new() };
         Q::links(rules, &mut shared, &net.rates_into(node));
         let next = vec![u64::MAX; ports.len()];
-        let chance = || Seed(net.scenario.seed).small_stream("switch.choice", node.0.into());
+        let chance = || Seed(net.scenario.seed).small_stream("switch.choice", node.get().into());
         let choice = net.chooses_on_arrival().then(|| (net.next_at(node), chance()));
         SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED, next, cables, choice }
     });
@@ -414,7 +414,7 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
     id: PortId,
 ) -> Port<W, Q> {
     let port = &net.topology().ports[id];
-    let chance = Seed(net.scenario.seed).small_stream("switch.port", id.0.into());
+    let chance = Seed(net.scenario.seed).small_stream("switch.port", id.get().into());
     let line = Line::new(net, LinkRef::Port(id), net.next_of_port(id), chance);
     let first = net.topology().nodes[port.node].ports.start;
     let probes = net.probes();
@@ -426,8 +426,8 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
         held.get_or_insert_default().hops = Some(HopLog::default());
     }
     if net.watches.any(Watches::INCIDENTS) {
-        let row = net.topology().hosts.len() as u32 + id.0;
+        let row = net.topology().hosts.len() as u32 + id.get();
         held.get_or_insert_default().notes = Some(Box::new(PortNotes::new(net, row)));
     }
-    Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
+    Port::new(net, rules, line, port.node, (id.get() - first) as u16, held)
 }

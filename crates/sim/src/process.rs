@@ -42,8 +42,8 @@ pub struct ProcessHop(TreeHop);
 impl ProcessHop {
     /// The switch that forwards like `hop`, where `process` has the numbers of processes.
     pub fn new(hop: TreeHop, process: impl Fn(PortId) -> ProcessId) -> Self {
-        let down = PortId(process(hop.down).0);
-        let up = if hop.ups > 0 { PortId(process(hop.up).0) } else { hop.up };
+        let down = PortId::new(process(hop.down).0);
+        let up = if hop.ups > 0 { PortId::new(process(hop.up).0) } else { hop.up };
         Self(TreeHop { down, up, ..hop })
     }
 
@@ -54,12 +54,12 @@ impl ProcessHop {
 
     /// The first process on the way down, and on the way up.
     pub const fn firsts(&self) -> [ProcessId; 2] {
-        [ProcessId(self.0.down.0), ProcessId(self.0.up.0)]
+        [ProcessId(self.0.down.get()), ProcessId(self.0.up.get())]
     }
 
     /// The process that a packet to `addr` with `label` goes to.
     pub fn process(&self, addr: u32, label: u16) -> ProcessId {
-        ProcessId(self.0.port(addr, label).0)
+        ProcessId(self.0.port(addr, label).get())
     }
 }
 

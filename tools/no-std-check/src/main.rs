@@ -139,7 +139,7 @@ fn first_window(bytes: u64) -> usize {
     let size = Some(Bytes(bytes));
     endpoint.open(
         Instant::ZERO,
-        FlowSpec { conn: ConnId(0), to: HostAddr(1), size, paths: 4, ..FlowSpec::default() },
+        FlowSpec { conn: ConnId::new(0), to: HostAddr(1), size, paths: 4, ..FlowSpec::default() },
     );
     let (carriage, label) = (Carriage { home: 1, header: 64 }, Label::default());
     let packets = core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO));

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     const PEER: HostAddr = HostAddr(1);
-    const CONN: ConnId = ConnId(2);
+    const CONN: ConnId = ConnId::new(2);
 
     #[test]
     fn a_connection_is_forgotten_that_long_after_it_was_last_spoken_to() {
@@ -98,7 +98,7 @@ mod tests {
         finished.note(Instant(1000), PEER, CONN);
         finished.note(Instant(5000), PEER, CONN);
         finished.expire(Instant(11_499));
-        assert!(finished.contains(PEER, CONN) && !finished.contains(PEER, ConnId(3)));
+        assert!(finished.contains(PEER, CONN) && !finished.contains(PEER, ConnId::new(3)));
         finished.expire(Instant(11_500));
         assert!(!finished.contains(PEER, CONN) && finished.due() == Instant::NEVER);
     }

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn incoming() -> Incoming {
-        Incoming::open(Instant(5), (HostAddr(1), ConnId(2)), (4, 3))
+        Incoming::open(Instant(5), (HostAddr(1), ConnId::new(2)), (4, 3))
     }
 
     #[test]

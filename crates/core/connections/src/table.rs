@@ -105,7 +105,7 @@ mod tests {
         let connections = Connections::<(), S>::default();
         let mut places = vec![0; PLACES as usize];
         for number in numbers {
-            let hash = connections.by_key.hasher().hash_one((PEER, ConnId(*number)));
+            let hash = connections.by_key.hasher().hash_one((PEER, ConnId::new(*number)));
             places[(hash % PLACES) as usize] += 1;
         }
         places.into_iter().max().unwrap_or(0)
@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn numbers_that_crowd_one_place_do_not_where_hashes_cannot_be_foreseen() {
-        let first = |number: &u32| FxBuildHasher.hash_one((PEER, ConnId(*number))).is_multiple_of(PLACES);
+        let first =
+            |number: &u32| FxBuildHasher.hash_one((PEER, ConnId::new(*number))).is_multiple_of(PLACES);
         let chosen: Vec<u32> = (0..).filter(first).take(256).collect();
         assert_eq!(crowd::<FxBuildHasher>(&chosen), 256);
         // Eight of 256 in one of 65536 slots: less than one run in 10^22.

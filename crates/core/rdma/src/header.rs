@@ -88,21 +88,21 @@ impl Header for RdmaHeader {
 
     fn pack(self) -> Packed<Small> {
         let (kind, words) = match self {
-            Self::Data { conn, seq, last } => (DATA | flag(last, END), [conn.0, seq, 0]),
+            Self::Data { conn, seq, last } => (DATA | flag(last, END), [conn.get(), seq, 0]),
             Self::Ack { conn, seq, cumulative, finished, marked } => {
-                (ACK | flag(finished, END) | flag(marked, MARKED), [conn.0, seq, cumulative])
+                (ACK | flag(finished, END) | flag(marked, MARKED), [conn.get(), seq, cumulative])
             }
             Self::Nack { conn, seq, cumulative, marked } => {
-                (NACK | flag(marked, MARKED), [conn.0, seq, cumulative])
+                (NACK | flag(marked, MARKED), [conn.get(), seq, cumulative])
             }
-            Self::Cnp { conn } => (CNP, [conn.0, 0, 0]),
+            Self::Cnp { conn } => (CNP, [conn.get(), 0, 0]),
         };
         Packed { kind, words }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, seq, cumulative] = packed.words;
-        let (conn, end, marked) = (ConnId(conn), packed.kind & END != 0, packed.kind & MARKED != 0);
+        let (conn, end, marked) = (ConnId::new(conn), packed.kind & END != 0, packed.kind & MARKED != 0);
         match packed.kind & 0x0f {
             DATA => Self::Data { conn, seq, last: end },
             ACK => Self::Ack { conn, seq, cumulative, finished: end, marked },

@@ -6,7 +6,19 @@ use crate::{Awaited, FailureReason, Header, TimerKind};
 
 /// A connection as its opener numbers it; unique together with the opener's address while it is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct ConnId(pub u32);
+pub struct ConnId(u32);
+
+impl ConnId {
+    /// The connection that its opener numbers `number`.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
 
 /// Properties of the host that a transport runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -291,9 +303,9 @@ pub trait Transport: Sized {
     /// carry `flow.conn`.
     fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]) {
         debug_assert!(false, "a group for a transport that does not multicast");
-        for (conn, member) in (flow.conn.0..).zip(receivers) {
+        for (conn, member) in (flow.conn.get()..).zip(receivers) {
             let GroupMember { addr, paths } = *member;
-            self.open(now, FlowSpec { conn: ConnId(conn), to: addr, paths, ..flow });
+            self.open(now, FlowSpec { conn: ConnId::new(conn), to: addr, paths, ..flow });
         }
     }
     /// The application offers data that other hosts hold and offer to the same receiver too, under the same number, which

@@ -15,7 +15,19 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-        pub struct $name(pub u32);
+        pub struct $name(u32);
+
+        impl $name {
+            /// The id numbered `number`.
+            pub const fn new(number: u32) -> Self {
+                Self(number)
+            }
+
+            /// Its number.
+            pub const fn get(self) -> u32 {
+                self.0
+            }
+        }
 
         impl Id for $name {
             fn from_index(index: usize) -> Self {

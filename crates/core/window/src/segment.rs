@@ -147,7 +147,7 @@ impl Header for Segment {
     #[inline]
     fn pack(self) -> Packed<Medium> {
         let mut words = [0; 11];
-        words[0] = self.conn().0;
+        words[0] = self.conn().get();
         let kind = match self {
             Self::Syn { .. } => SYN,
             Self::SynAck { .. } => SYN_ACK,
@@ -173,7 +173,7 @@ impl Header for Segment {
     #[inline]
     fn unpack(packed: Packed<Medium>) -> Self {
         let Packed { kind, words } = packed;
-        let conn = ConnId(words[0]);
+        let conn = ConnId::new(words[0]);
         match kind & 0x0f {
             SYN => Self::Syn { conn },
             SYN_ACK => Self::SynAck { conn },
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn an_ack_carries_four_ranges() {
         let ranges: Ranges = [(9, 12), (5, 7), (30, 31), (3, 4)].into_iter().collect();
-        let conn = ConnId(7);
+        let conn = ConnId::new(7);
         let ack = Segment::Ack { conn, cumulative: 2, answers: 11, echo: true, finished: false, ranges };
         assert_eq!((Segment::unpack(ack.pack()), ranges.len()), (ack, 4));
     }

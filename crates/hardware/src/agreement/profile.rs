@@ -260,7 +260,7 @@ impl Profile {
     /// Fixed entries of the reference.
     pub fn entries() -> impl Iterator<Item = (Mac, Entry)> {
         FIXED.into_iter().map(|(number, ports, shift, mask)| {
-            let ports = ports.iter().copied().map(PortId).collect();
+            let ports = ports.iter().copied().map(PortId::new).collect();
             (mac(number), Entry { ports, selection: Selection { shift, mask } })
         })
     }
@@ -269,7 +269,7 @@ impl Profile {
     pub fn routes(&self) -> impl Iterator<Item = (Prefix, Entry)> {
         let used = if self.routed { &ROUTES[..] } else { &[] };
         used.iter().map(|(net, length, ports, shift, mask)| {
-            let ports = ports.iter().copied().map(PortId).collect();
+            let ports = ports.iter().copied().map(PortId::new).collect();
             let selection = Selection { shift: *shift, mask: *mask };
             (Prefix::new((*net).into(), *length), Entry { ports, selection })
         })
@@ -307,7 +307,7 @@ impl Profile {
             words.push((base + 3, mask.into()));
         }
         for (at, (prefix, entry)) in (0..).zip(self.routes()) {
-            let places: u32 = (0..).zip(&entry.ports).map(|(at, port)| port.0 << (4 * at)).sum();
+            let places: u32 = (0..).zip(&entry.ports).map(|(at, port)| port.get() << (4 * at)).sum();
             let base = 0x60 + 4 * at;
             words.push((base, prefix.net().into()));
             words.push((base + 1, prefix.bits()));

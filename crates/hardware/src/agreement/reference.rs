@@ -100,7 +100,7 @@ impl<Q: Discipline<Slot>> Reference<Q> {
     /// A switch with the settings of `profile` and these queues; its ports serve only when the RTL's do.
     pub fn new(profile: &Profile, queues: &Q::Config) -> Self {
         let port = PortSettings {
-            node: NodeId(0),
+            node: NodeId::new(0),
             rate: BitsPerSec::gbps(10),
             delay: Picos::ZERO,
             paced: false,
@@ -110,12 +110,12 @@ impl<Q: Discipline<Slot>> Reference<Q> {
         let mut fabric = Fabric::new(queues, profile.fabric(), &ports, layout, Log::default())
             .expect("ports without peers are right");
         for (mac, entry) in Profile::entries() {
-            fabric.forward(NodeId(0), mac, entry);
+            fabric.forward(NodeId::new(0), mac, entry);
         }
         for (prefix, entry) in profile.routes() {
-            fabric.route_prefix(NodeId(0), prefix, entry);
+            fabric.route_prefix(NodeId::new(0), prefix, entry);
         }
-        (0..PORTS as u32).for_each(|port| fabric.pause(PortId(port)));
+        (0..PORTS as u32).for_each(|port| fabric.pause(PortId::new(port)));
         let (waiting, expected) = (Default::default(), Default::default());
         Self { fabric, waiting, expected, refused: [0; PORTS], tally: Tally::default() }
     }
@@ -145,8 +145,8 @@ impl<Q: Discipline<Slot>> Reference<Q> {
     fn compare(&mut self, report: Report) -> Result<(), String> {
         match report {
             Report::Routed { from, mask, verdicts, coins } => self.routed(from, mask, verdicts, coins),
-            Report::Taken(port) => self.taken(PortId(port.into())),
-            Report::Done(port) => self.done(PortId(port.into())),
+            Report::Taken(port) => self.taken(PortId::new(port.into())),
+            Report::Done(port) => self.done(PortId::new(port.into())),
             Report::Out(port, bytes) => self.out(port.into(), &bytes),
             Report::Counter(port, number, value) => self.counter(port.into(), number.into(), value),
             Report::End(cycles) => self.end(cycles),
@@ -155,7 +155,7 @@ impl<Q: Discipline<Slot>> Reference<Q> {
 
     fn routed(&mut self, from: u8, mask: u8, verdicts: u16, coins: u8) -> Result<(), String> {
         for port in (0..PORTS as u32).filter(|port| mask >> port & 1 == 1) {
-            self.fabric.next_coin(PortId(port), coins >> port & 1 == 1);
+            self.fabric.next_coin(PortId::new(port), coins >> port & 1 == 1);
         }
         self.fabric.observer().0.clear();
         let before = self.held();
@@ -180,7 +180,7 @@ impl<Q: Discipline<Slot>> Reference<Q> {
                 return Ok(());
             }
             let now = self.fabric.now();
-            self.fabric.arrive(PortId(from.into()), now, &given.bytes);
+            self.fabric.arrive(PortId::new(from.into()), now, &given.bytes);
             self.fabric.advance(now);
             given.bytes
         };
@@ -192,7 +192,7 @@ impl<Q: Discipline<Slot>> Reference<Q> {
     /// Number of frames in each queue.
     fn held(&self) -> [u32; PORTS] {
         [0, 1, 2, 3].map(|port| {
-            let held = self.fabric.held(PortId(port));
+            let held = self.fabric.held(PortId::new(port));
             held.data_packets + held.control_packets
         })
     }
@@ -232,7 +232,7 @@ impl<Q: Discipline<Slot>> Reference<Q> {
                     "queue {port}: verdict {theirs}, reference {before:?} then {after:?}; {bytes:02x?}"
                 ));
             }
-            let here = events.iter().filter(|(at, _)| at.0 == port).map(|(_, event)| *event);
+            let here = events.iter().filter(|(at, _)| at.get() == port).map(|(_, event)| *event);
             let ours = verdict(here);
             self.tally.trimmed += u64::from(ours == TRIMMED);
             if ours != *theirs {
@@ -246,24 +246,28 @@ impl<Q: Discipline<Slot>> Reference<Q> {
 
     fn taken(&mut self, port: PortId) -> Result<(), String> {
         if self.fabric.serving(port).is_some() {
-            return Err(format!("port {} took a second frame into service", port.0));
+            return Err(format!("port {} took a second frame into service", port.get()));
         }
         self.fabric.resume(port);
         self.fabric.pause(port);
         let serves = self.fabric.serving(port).is_some();
-        if serves { Ok(()) } else { Err(format!("port {} took a frame, and the reference has none", port.0)) }
+        if serves {
+            Ok(())
+        } else {
+            Err(format!("port {} took a frame, and the reference has none", port.get()))
+        }
     }
 
     fn done(&mut self, port: PortId) -> Result<(), String> {
         if self.fabric.serving(port).is_none() {
-            return Err(format!("port {} ended a service that had not begun", port.0));
+            return Err(format!("port {} ended a service that had not begun", port.get()));
         }
         self.fabric.finish(port);
         self.fabric.advance(self.fabric.now());
         while let Some(departure) = self.fabric.poll_departure() {
             let bytes = self.fabric.frame(departure.frame).to_vec();
             self.fabric.release(departure.frame);
-            self.expected[departure.port.0 as usize].push_back(bytes);
+            self.expected[departure.port.get() as usize].push_back(bytes);
         }
         Ok(())
     }
@@ -286,7 +290,7 @@ impl<Q: Discipline<Slot>> Reference<Q> {
     }
 
     fn counter(&mut self, port: usize, number: usize, value: u32) -> Result<(), String> {
-        let mut counters = *self.fabric.counters(PortId(port as u32));
+        let mut counters = *self.fabric.counters(PortId::new(port as u32));
         counters.if_in_errors += u64::from(self.refused[port]);
         let rows: Vec<_> = counters.rows().collect();
         let Some((name, ours)) = rows.get(number) else {

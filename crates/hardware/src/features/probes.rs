@@ -224,7 +224,7 @@ fn sorted(mut left: Left) -> Left {
 pub fn software_frames(probe: &Probe) -> Left {
     let profile = probe.profile();
     let port = pullnet_switch::PortSettings {
-        node: NodeId(0),
+        node: NodeId::new(0),
         rate: BitsPerSec::gbps(10),
         delay: Picos::ZERO,
         paced: false,
@@ -233,20 +233,20 @@ pub fn software_frames(probe: &Probe) -> Left {
     let mut fabric: Fabric<Trim<Slot>, Layout, Silent> =
         Fabric::new(&profile.trim(), profile.fabric(), &[port; PORTS], profile.layout(), Silent)
             .expect("ports without peers are right");
-    Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId(0), mac, entry));
-    profile.routes().for_each(|(prefix, entry)| fabric.route_prefix(NodeId(0), prefix, entry));
-    (0..PORTS as u32).for_each(|port| fabric.pause(PortId(port)));
+    Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId::new(0), mac, entry));
+    profile.routes().for_each(|(prefix, entry)| fabric.route_prefix(NodeId::new(0), prefix, entry));
+    (0..PORTS as u32).for_each(|port| fabric.pause(PortId::new(port)));
     for (port, bytes) in probe.frames() {
         let now = fabric.now();
-        fabric.arrive(PortId(port as u32), now, &bytes);
+        fabric.arrive(PortId::new(port as u32), now, &bytes);
         fabric.advance(now);
         while fabric.come_round() {}
     }
-    (0..PORTS as u32).for_each(|port| fabric.resume(PortId(port)));
+    (0..PORTS as u32).for_each(|port| fabric.resume(PortId::new(port)));
     fabric.advance(fabric.now().after(Picos::from_secs(1)));
     let mut left = vec![Vec::new(); PORTS];
     while let Some(departure) = fabric.poll_departure() {
-        left[departure.port.0 as usize].push(fabric.frame(departure.frame).to_vec());
+        left[departure.port.get() as usize].push(fabric.frame(departure.frame).to_vec());
         fabric.release(departure.frame);
     }
     sorted(left)
@@ -265,12 +265,12 @@ pub fn p4_frames(text: &str, probe: &Probe) -> Result<Left, String> {
     }
     let wrong = |why: WrongEntry| why.to_string();
     for (mac, entry) in Profile::entries() {
-        let ports: Vec<u16> = entry.ports.iter().map(|port| port.0 as u16).collect();
+        let ports: Vec<u16> = entry.ports.iter().map(|port| port.get() as u16).collect();
         let ways = Ways { ports: &ports, shift: entry.selection.shift, mask: entry.selection.mask };
         host(&mut switch, mac.bytes(), ways).map_err(wrong)?;
     }
     for (prefix, entry) in profile.routes() {
-        let ports: Vec<u16> = entry.ports.iter().map(|port| port.0 as u16).collect();
+        let ports: Vec<u16> = entry.ports.iter().map(|port| port.get() as u16).collect();
         let ways = Ways { ports: &ports, shift: entry.selection.shift, mask: entry.selection.mask };
         let length = prefix.bits().count_ones() as u8;
         route(&mut switch, prefix.net().octets(), length, ways).map_err(wrong)?;

@@ -22,8 +22,8 @@ pub(crate) struct Name {
 impl Name {
     /// The stream of connection `conn` with `peer`. `theirs`: the peer sends its data.
     pub fn of(peer: HostAddr, conn: ConnId, theirs: bool) -> Self {
-        let reply = conn.0 & REPLY != 0;
-        Self { peer, number: conn.0 & !REPLY, ours: reply == theirs }
+        let reply = conn.get() & REPLY != 0;
+        Self { peer, number: conn.get() & !REPLY, ours: reply == theirs }
     }
 }
 

@@ -291,7 +291,7 @@ impl Engine {
         content: Box<dyn ReadAt>,
         source: Option<Source>,
     ) {
-        let conn = ConnId(session);
+        let conn = ConnId::new(session);
         let Some(number) = self.peers.number(to) else {
             let why = "its address is not known".to_owned();
             return self.notices.push_back(Notice::Failed { to, session, why });
@@ -315,13 +315,14 @@ impl Engine {
         (session, bytes): (u32, u64),
         content: Box<dyn ReadAt>,
     ) {
-        let (group, conn, paths) = (self.peers.group(group.0, group.1), ConnId(session), self.options.paths);
+        let (group, conn, paths) =
+            (self.peers.group(group.0, group.1), ConnId::new(session), self.options.paths);
         let numbers: Vec<_> = to.iter().filter_map(|to| self.peers.number(*to)).collect();
         debug_assert_eq!(numbers.len(), to.len(), "receivers of a group were met before");
         let mut carried: Vec<_> = numbers.iter().map(|number| (*number, conn)).collect();
         carried.push((group, conn));
         let reported: Vec<_> =
-            (session..).zip(&numbers).map(|(row, number)| (*number, ConnId(row), conn)).collect();
+            (session..).zip(&numbers).map(|(row, number)| (*number, ConnId::new(row), conn)).collect();
         self.keep(bytes, content, &carried, &reported);
         let flow = FlowSpec { conn, to: group, size: Some(Bytes(bytes)), paths, ..FlowSpec::default() };
         let members: Vec<_> = numbers.into_iter().map(|addr| GroupMember { addr, paths }).collect();
@@ -349,10 +350,10 @@ impl Engine {
     /// Announces an object of `bytes` bytes that `from` sends, or several hosts if there is none.
     pub fn expect(&mut self, now: Instant, from: Option<SocketAddr>, session: u32, id: ObjectId, bytes: u64) {
         let Some(from) = from.map(|from| self.peers.number(from)) else {
-            return self.expect_key(now, (None, ConnId(session)), id, bytes);
+            return self.expect_key(now, (None, ConnId::new(session)), id, bytes);
         };
         if from.is_some() {
-            self.expect_key(now, (from, ConnId(session)), id, bytes);
+            self.expect_key(now, (from, ConnId::new(session)), id, bytes);
         }
     }
 
@@ -371,7 +372,7 @@ impl Engine {
         let mut all = Vec::new();
         self.endpoint.open_flows(&mut |flow: FlowStatus| {
             if let Some(peer) = self.peers.get(flow.peer).filter(|_| flow.side == Side::Sender) {
-                all.push((peer.address, flow.conn.0, flow.bytes));
+                all.push((peer.address, flow.conn.get(), flow.bytes));
             }
         });
         all
@@ -509,7 +510,7 @@ impl Engine {
         let (outgoing, contents) = (&self.outgoing, &mut self.contents);
         contents.retain(|id, _| outgoing.values().any(|used| used == id));
         let Some(address) = self.peers.get(to).map(|peer| peer.address) else { return };
-        let (to, session) = (address, row.0);
+        let (to, session) = (address, row.get());
         self.notices.push_back(match result {
             Ok(counts) => Notice::Sent { to, session, counts },
             Err(reason) => Notice::Failed { to, session, why: reason.to_string() },
@@ -600,7 +601,7 @@ impl Engine {
         for (to, row) in rows {
             self.reported.remove(&(to, row));
             if let Some(peer) = self.peers.get(to) {
-                let (to, session, why) = (peer.address, row.0, why.to_owned());
+                let (to, session, why) = (peer.address, row.get(), why.to_owned());
                 self.notices.push_back(Notice::Failed { to, session, why });
             }
         }

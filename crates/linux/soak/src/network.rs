@@ -42,17 +42,17 @@ const fn leaf_of(host: u32) -> u32 {
 
 /// The port of `leaf` that leads to `spine`.
 const fn up(leaf: u32, spine: u32) -> PortId {
-    PortId(HOSTS + leaf * SPINES + spine)
+    PortId::new(HOSTS + leaf * SPINES + spine)
 }
 
 /// The port of `spine` that leads to `leaf`.
 const fn down(spine: u32, leaf: u32) -> PortId {
-    PortId(HOSTS + LEAVES * SPINES + spine * LEAVES + leaf)
+    PortId::new(HOSTS + LEAVES * SPINES + spine * LEAVES + leaf)
 }
 
 fn ports(condition: Condition) -> Vec<PortSettings> {
     let port = |node, delay, peer: Option<PortId>| PortSettings {
-        node: NodeId(node),
+        node: NodeId::new(node),
         rate: RATE,
         delay,
         paced: peer.is_none(),
@@ -80,14 +80,14 @@ fn switches(condition: Condition, seed: u64) -> Switches {
         let entry = |ports| Entry { ports, selection: Selection::default() };
         for leaf in 0..LEAVES {
             let ways = if leaf == leaf_of(host) {
-                vec![PortId(host)]
+                vec![PortId::new(host)]
             } else {
                 (0..SPINES).map(|spine| up(leaf, spine)).collect()
             };
-            fabric.forward(NodeId(leaf), mac, entry(ways));
+            fabric.forward(NodeId::new(leaf), mac, entry(ways));
         }
         for spine in 0..SPINES {
-            fabric.forward(NodeId(LEAVES + spine), mac, entry(vec![down(spine, leaf_of(host))]));
+            fabric.forward(NodeId::new(LEAVES + spine), mac, entry(vec![down(spine, leaf_of(host))]));
         }
     }
     let share = match condition {
@@ -101,7 +101,7 @@ fn switches(condition: Condition, seed: u64) -> Switches {
         Fault { place, from: Instant::ZERO, until: None, effect }
     };
     for host in 0..HOSTS {
-        share.into_iter().for_each(|effect| fabric.fault(always(PortId(host), effect)));
+        share.into_iter().for_each(|effect| fabric.fault(always(PortId::new(host), effect)));
     }
     fabric
 }
@@ -162,7 +162,7 @@ impl Network {
             return;
         }
         let long = self.trim(host, frame);
-        self.fabric.arrive(PortId(host), now, &frame[..long]);
+        self.fabric.arrive(PortId::new(host), now, &frame[..long]);
     }
 
     /// Length of the frame after trimming: under [`Condition::Trimming`], packets of a first window are cut to their header.
@@ -192,7 +192,7 @@ impl Network {
     pub fn advance(&mut self, until: Instant, mut arrives: impl FnMut(u32, &[u8])) {
         self.fabric.advance(until);
         while let Some(left) = self.fabric.poll_departure() {
-            arrives(left.port.0, self.fabric.frame(left.frame));
+            arrives(left.port.get(), self.fabric.frame(left.frame));
             self.fabric.release(left.frame);
         }
     }
@@ -221,7 +221,7 @@ impl Network {
 
     /// Counters since the start of the soak.
     pub fn done(&self) -> Done {
-        (0..self.fabric.ports() as u32).map(|port| self.fabric.counters(PortId(port))).fold(
+        (0..self.fabric.ports() as u32).map(|port| self.fabric.counters(PortId::new(port))).fold(
             self.done,
             |sum, port| Done {
                 trimmed: sum.trimmed + port.trim_packets,

@@ -52,7 +52,7 @@ impl<W: Write> Observer for Capture<W> {
             Event::Sent => Direction::Out,
             Event::Trimmed | Event::Returned | Event::Dropped(_) => return,
         };
-        let interface = self.interfaces.get(port.0 as usize).copied().flatten();
+        let interface = self.interfaces.get(port.get() as usize).copied().flatten();
         if let (Some(interface), None) = (interface, &self.failed) {
             // A write error must not stop traffic; `finish` reports it.
             self.failed = self.writer.packet(self.epoch + at.0 / 1000, interface, direction, frame).err();
@@ -69,10 +69,10 @@ mod tests {
         let port = |name: &str| Some(Captured { name: name.to_owned(), rate: BitsPerSec::gbps(1) });
         let mut file = Vec::new();
         let mut capture = Capture::new(&mut file, &[port("a"), None, port("bb")], 16, 5_000_000_000).unwrap();
-        capture.event(Instant(7_000), PortId(2), Event::Sent, &[9; 17]);
-        capture.event(Instant(8_000), PortId(1), Event::Sent, &[9; 17]);
-        capture.event(Instant(9_000), PortId(0), Event::Trimmed, &[9; 17]);
-        capture.event(Instant(9_000), PortId(0), Event::Arrived, &[8; 14]);
+        capture.event(Instant(7_000), PortId::new(2), Event::Sent, &[9; 17]);
+        capture.event(Instant(8_000), PortId::new(1), Event::Sent, &[9; 17]);
+        capture.event(Instant(9_000), PortId::new(0), Event::Trimmed, &[9; 17]);
+        capture.event(Instant(9_000), PortId::new(0), Event::Arrived, &[8; 14]);
         capture.finish().unwrap();
         let mut reader = pullnet_capture::Reader::open(io::Cursor::new(file)).unwrap();
         let mut seen = Vec::new();

@@ -58,10 +58,10 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     ) -> Result<Self, WrongPort> {
         check_peers(ports)?;
         let rules = Q::rules(config);
-        let nodes = ports.iter().map(|port| port.node.0 + 1).max().unwrap_or(0);
+        let nodes = ports.iter().map(|port| port.node.get() + 1).max().unwrap_or(0);
         // A port is the end of one cable: frames come by it at the rate at which they leave.
         let shared = |node: u32| {
-            let rates = ports.iter().filter(|port| port.node.0 == node).map(|port| port.rate);
+            let rates = ports.iter().filter(|port| port.node.get() == node).map(|port| port.rate);
             let rates: Vec<_> = rates.collect();
             let mut shared = Q::shared(&rules, rates.len());
             Q::links(&rules, &mut shared, &rates);
@@ -70,7 +70,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let seed = Seed(settings.seed);
         let first_of = |node: NodeId| ports.iter().position(|port| port.node == node).unwrap_or(0) as u64;
         let port = |(number, port): (u64, &PortSettings)| {
-            let (index, salt) = (number - first_of(port.node), order::salt(settings.seed, port.node.0));
+            let (index, salt) = (number - first_of(port.node), order::salt(settings.seed, port.node.get()));
             Port::new(port, index as u16, salt, Q::new(&rules), seed.small_stream("switch.port", number))
         };
         Ok(Self {
@@ -97,7 +97,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// Adds a fixed entry to the table of a switch. Ports of other switches are removed from the entry.
     pub fn forward(&mut self, node: NodeId, mac: Mac, mut entry: Entry) {
         entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
-        if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
+        if !entry.ports.is_empty() && node.get() < self.tables.len() as u32 {
             self.tables[node].fix(mac, entry);
         }
     }
@@ -106,7 +106,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// of other switches are removed.
     pub fn group(&mut self, node: NodeId, mac: Mac, mut ports: Vec<PortId>) {
         ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
-        if !ports.is_empty() && node.0 < self.tables.len() as u32 {
+        if !ports.is_empty() && node.get() < self.tables.len() as u32 {
             self.tables[node].group(mac, ports);
         }
     }
@@ -115,7 +115,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// of a frame. Ports of other switches are removed from the entry.
     pub fn route_prefix(&mut self, node: NodeId, prefix: Prefix, mut entry: Entry) {
         entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
-        if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
+        if !entry.ports.is_empty() && node.get() < self.tables.len() as u32 {
             self.tables[node].route(prefix, entry);
         }
     }
@@ -255,7 +255,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             Dropped::TooShort
         } else if let Some(frame) = room.then(|| self.frames.put(bytes)).flatten() {
             here.arriving.push_back(Travelling { frame, since, at });
-            self.due[port.0 as usize] = here.due();
+            self.due[port.get() as usize] = here.due();
             return;
         } else {
             here.counters.if_in_discards += 1;

@@ -193,7 +193,7 @@ pub(crate) fn choose(
 
 /// Maps a flow to `0..count`, with a different hash at each switch.
 fn spread(flow: u64, node: NodeId, count: u32) -> u32 {
-    let mixed = (flow ^ u64::from(node.0) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (flow ^ u64::from(node.get()) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hash = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (((hash >> 32) * u64::from(count)) >> 32) as u32
 }
@@ -202,7 +202,7 @@ fn spread(flow: u64, node: NodeId, count: u32) -> u32 {
 mod tests {
     use super::*;
 
-    const PORT: PortId = PortId(3);
+    const PORT: PortId = PortId::new(3);
 
     fn mac(last: u8) -> Mac {
         Mac::new([2, 0, 0, 0, 0, last])
@@ -234,21 +234,27 @@ mod tests {
     #[test]
     fn a_fixed_entry_is_never_unlearned() {
         let mut table = Table::new(Some(Picos::from_secs(1)), Unknown::Drop);
-        table.fix(mac(1), Entry { ports: vec![PortId(0), PortId(1)], selection: Selection::default() });
+        table.fix(
+            mac(1),
+            Entry { ports: vec![PortId::new(0), PortId::new(1)], selection: Selection::default() },
+        );
         table.learn(Instant(0), mac(1), PORT);
-        assert!(matches!(table.ways(Instant(0), mac(1), None), Ways::Ports(&[PortId(0), PortId(1)], _)));
+        assert!(matches!(
+            table.ways(Instant(0), mac(1), None),
+            Ways::Ports(&[first, second], _) if [first, second] == [PortId::new(0), PortId::new(1)]
+        ));
     }
 
     #[test]
     fn the_longest_prefix_decides_before_the_ethernet_address() {
         let mut table = Table::new(None, Unknown::Drop);
-        let entry = |port| Entry { ports: vec![PortId(port)], selection: Selection::default() };
+        let entry = |port| Entry { ports: vec![PortId::new(port)], selection: Selection::default() };
         table.fix(mac(1), entry(0));
         for (net, length, port) in [([10, 0, 0, 0], 8, 1), ([10, 1, 2, 99], 24, 3), ([10, 1, 0, 0], 16, 2)] {
             table.route(Prefix::new(net.into(), length), entry(port));
         }
         let port = |ip: Option<[u8; 4]>| match table.ways(Instant(0), mac(1), ip.map(Ipv4Addr::from)) {
-            Ways::Ports(ports, _) => ports[0].0,
+            Ways::Ports(ports, _) => ports[0].get(),
             other => panic!("{other:?}"),
         };
         assert_eq!(port(None), 0);
@@ -258,7 +264,7 @@ mod tests {
         table.route(Prefix::new([1, 2, 3, 4].into(), 0), entry(2));
         assert_eq!(
             table.ways(Instant(0), mac(1), Some([99, 0, 0, 1].into())),
-            Ways::Ports(&[PortId(2)], Selection::default())
+            Ways::Ports(&[PortId::new(2)], Selection::default())
         );
     }
 
@@ -266,7 +272,7 @@ mod tests {
     fn a_label_chooses_by_its_digit() {
         let class = Class { kind: crate::Kind::Data, headers: 0, label: Some(0b1101), ..Class::default() };
         let choose = |shift, mask| {
-            choose(Forwarding::Path, &class, Selection { shift, mask }, 4, NodeId(0), |_| unreachable!())
+            choose(Forwarding::Path, &class, Selection { shift, mask }, 4, NodeId::new(0), |_| unreachable!())
         };
         assert_eq!([choose(0, 3), choose(1, 3), choose(2, 1), choose(0, 0xffff)], [1, 2, 1, 1]);
     }

@@ -90,8 +90,8 @@ pub struct Held {
 /// Checks that every peer exists and that peers name each other.
 pub(crate) fn check_peers(ports: &[PortSettings]) -> Result<(), WrongPort> {
     for (number, settings) in (0..).zip(ports) {
-        let (port, Some(peer)) = (PortId(number), settings.peer) else { continue };
-        let back = ports.get(peer.0 as usize).and_then(|peer| peer.peer);
+        let (port, Some(peer)) = (PortId::new(number), settings.peer) else { continue };
+        let back = ports.get(peer.get() as usize).and_then(|peer| peer.peer);
         if back != Some(port) || peer == port {
             return Err(WrongPort { port, peer });
         }

@@ -114,7 +114,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
 
     fn next_step(&self, at: Instant) -> Option<Step> {
         let due = (0..).zip(&self.due).filter(|(_, due)| **due <= at);
-        let first = due.filter_map(|(number, _)| self.port_step(PortId(number), at)).min();
+        let first = due.filter_map(|(number, _)| self.port_step(PortId::new(number), at)).min();
         let returning = self.returning.front().filter(|(due, ..)| *due <= at);
         let round = returning.map(|(due, port, _)| {
             let place = self.ports[*port].place_returned(*due);
@@ -142,7 +142,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     }
 
     pub(crate) fn settle(&mut self, port: PortId) {
-        self.due[port.0 as usize] = self.ports[port].due();
+        self.due[port.get() as usize] = self.ports[port].due();
     }
 
     #[cold]

@@ -16,7 +16,7 @@ const EPOCH: u64 = 1_700_000_000_000_000_000;
 
 fn recorded() -> Vec<u8> {
     let rate = BitsPerSec::gbps(1);
-    let port = PortSettings { node: NodeId(0), rate, delay: Picos::ZERO, paced: false, peer: None };
+    let port = PortSettings { node: NodeId::new(0), rate, delay: Picos::ZERO, paced: false, peer: None };
     let names = ["a", "b"].map(|name| Some(Captured { name: name.to_owned(), rate }));
     let mut file = Vec::new();
     {
@@ -25,10 +25,14 @@ fn recorded() -> Vec<u8> {
         let mut fabric =
             Fabric::<Trim<Slot>, _, _>::new(&config, FabricSettings::default(), &[port; 2], Toy, capture)
                 .unwrap();
-        fabric.forward(NodeId(0), mac(0), Entry { ports: vec![PortId(0)], selection: Selection::default() });
+        fabric.forward(
+            NodeId::new(0),
+            mac(0),
+            Entry { ports: vec![PortId::new(0)], selection: Selection::default() },
+        );
         for (id, length) in [(1, 1000), (2, 125)] {
             let frame = Frame { from: 1, to: 0, kind: Kind::Data, label: 0, id, length }.bytes();
-            fabric.arrive(PortId(1), Instant(5_000), &frame);
+            fabric.arrive(PortId::new(1), Instant(5_000), &frame);
         }
         fabric.advance(Instant(Picos::from_millis(1).0));
         fabric.observer().finish().unwrap();

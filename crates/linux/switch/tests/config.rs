@@ -68,11 +68,14 @@ fn a_file_comes_to_ports_entries_and_faults() {
     assert_eq!((file.name.as_str(), file.fabric.seed, file.wait), ("pair", 3, Wait::Spin));
     assert_eq!(file.ports.len(), 3);
     assert_eq!((file.ports[0].interface.as_deref(), file.ports[0].settings.paced), (Some("veth0"), true));
-    assert_eq!((file.ports[2].settings.node, file.ports[2].settings.peer), (NodeId(1), Some(PortId(1))));
+    assert_eq!(
+        (file.ports[2].settings.node, file.ports[2].settings.peer),
+        (NodeId::new(1), Some(PortId::new(1)))
+    );
     assert_eq!((file.entries.len(), file.fabric.unknown), (2, Unknown::Flood));
     let effects: Vec<_> = file.faults.iter().map(|fault| (fault.place.port, fault.effect)).collect();
-    assert_eq!(effects, [(PortId(1), Effect::Down), (PortId(1), Effect::Loss(0.01))]);
-    assert_eq!((file.port("down"), file.port("nobody")), (Some(PortId(2)), None));
+    assert_eq!(effects, [(PortId::new(1), Effect::Down), (PortId::new(1), Effect::Loss(0.01))]);
+    assert_eq!((file.port("down"), file.port("nobody")), (Some(PortId::new(2)), None));
 }
 
 #[test]
@@ -80,7 +83,10 @@ fn groups_are_ports_of_a_switch_and_form_no_ring() {
     let group = "[[group]]\naddress = \"239.1.0.1\"\nports = \"a up\"\n[learning]";
     let good = GOOD.replacen("[learning]", group, 1);
     let file = SwitchFile::read("s.toml", &good, &Disk).unwrap_or_else(|errors| panic!("{errors:#?}"));
-    assert_eq!(file.groups, [(NodeId(0), Mac::of_group([239, 1, 0, 1].into()), vec![PortId(0), PortId(1)])]);
+    assert_eq!(
+        file.groups,
+        [(NodeId::new(0), Mac::of_group([239, 1, 0, 1].into()), vec![PortId::new(0), PortId::new(1)])]
+    );
     let kernel = file.kernel().unwrap_err();
     assert!(kernel.iter().any(|why| why.ends_with("group: it copies nothing")), "{kernel:?}");
     let wrong = |group: &str| errors(&GOOD.replacen("[learning]", &format!("{group}\n[learning]"), 1));

@@ -56,7 +56,7 @@ fn simulated(scenario: &Arc<Scenario>, arrivals: &[Arrival]) -> Trace {
         (arrival.at, arrival.from.into(), Packet::new(from, HostAddr(0), sent, packed))
     };
     let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();
-    let ran = one_port(scenario, PortId(0), &packets);
+    let ran = one_port(scenario, PortId::new(0), &packets);
     let id = |packet: &Packet<Small>| u64::from(packet.packed().words[0]);
     let trimmed = match &scenario.switch {
         SwitchConfig::Trim(trim) => trim.trim_to.0 as u32,
@@ -90,18 +90,19 @@ fn switched<Q: Discipline<Slot>>(
     seed: u64,
     arrivals: &[Arrival],
 ) -> Trace {
-    let port = PortSettings { node: NodeId(0), rate, delay: Picos::from_micros(1), paced: false, peer: None };
+    let port =
+        PortSettings { node: NodeId::new(0), rate, delay: Picos::from_micros(1), paced: false, peer: None };
     let settings = FabricSettings { seed, ..FabricSettings::default() };
     let ports = [port; HOSTS as usize];
     let mut fabric = Fabric::<Q, _, _>::new(config, settings, &ports, Toy, Log::default()).unwrap();
-    let entry = Entry { ports: vec![PortId(0)], selection: Selection::default() };
-    fabric.forward(NodeId(0), mac(0), entry);
+    let entry = Entry { ports: vec![PortId::new(0)], selection: Selection::default() };
+    fabric.forward(NodeId::new(0), mac(0), entry);
     for (id, Arrival { at, from, control, length }) in (0..).zip(arrivals) {
         let kind = if *control { Kind::Control } else { Kind::Data };
         let frame = Frame { from: *from, to: 0, kind, label: 0, id, length: *length }.bytes();
         // The engine may look ahead; a driver only knows about past arrivals.
         fabric.advance(Instant(at - 1));
-        fabric.arrive(PortId((*from).into()), Instant(*at), &frame);
+        fabric.arrive(PortId::new((*from).into()), Instant(*at), &frame);
     }
     fabric.advance(Instant(u64::MAX - 1));
     let mut departures = Vec::new();
@@ -126,14 +127,14 @@ fn switched<Q: Discipline<Slot>>(
             Event::Dropped(_) => 2,
             _ => continue,
         };
-        assert_eq!(*port, PortId(0));
+        assert_eq!(*port, PortId::new(0));
         steps.entry(at.0).or_default()[which] += 1;
         if which == 1 {
             returned.push((at.0, *id));
         }
     }
     let trims: u64 = steps.values().map(|step| step[0]).sum();
-    assert_eq!(fabric.counters(PortId(0)).trim_packets, trims);
+    assert_eq!(fabric.counters(PortId::new(0)).trim_packets, trims);
     Trace { departures, returned, steps }
 }
 

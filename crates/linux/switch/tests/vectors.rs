@@ -109,7 +109,7 @@ impl<Q: Discipline<Slot>> Switch<Q> {
     fn new(head: &Value) -> Self {
         let ports = head["ports"].as_u64().unwrap() as u32;
         let port = PortSettings {
-            node: NodeId(0),
+            node: NodeId::new(0),
             rate: BitsPerSec::gbps(10),
             delay: Picos::ZERO,
             paced: false,
@@ -122,9 +122,9 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         let mut fabric =
             Fabric::new(&config::<Q>(head), settings, &all, asking.clone(), Log::default()).unwrap();
         for port in 0..ports {
-            let entry = Entry { ports: vec![PortId(port)], selection: Selection::default() };
-            fabric.forward(NodeId(0), mac(port as u8), entry);
-            fabric.pause(PortId(port));
+            let entry = Entry { ports: vec![PortId::new(port)], selection: Selection::default() };
+            fabric.forward(NodeId::new(0), mac(port as u8), entry);
+            fabric.pause(PortId::new(port));
         }
         let pool =
             head["config"]["pool"].as_str().map(|text| text.parse::<pullnet_units::Bytes>().unwrap().0);
@@ -132,14 +132,14 @@ impl<Q: Discipline<Slot>> Switch<Q> {
     }
 
     fn step(&mut self, line: &Value) -> Value {
-        let port = PortId(line["port"].as_u64().unwrap() as u32);
+        let port = PortId::new(line["port"].as_u64().unwrap() as u32);
         let mut done = Map::new();
         if let Some(at) = line["at"].as_u64() {
             self.fabric.advance(Instant(at));
             done.insert("at".into(), at.into());
         }
         done.insert("op".into(), line["op"].clone());
-        done.insert("port".into(), port.0.into());
+        done.insert("port".into(), port.get().into());
         let asked: Vec<_> = self.asked();
         match line["op"].as_str().unwrap() {
             "paused" => {
@@ -178,13 +178,13 @@ impl<Q: Discipline<Slot>> Switch<Q> {
 
     /// The latest pause signal to each neighbour.
     fn asked(&self) -> Vec<Signal> {
-        (0..self.ports).map(|port| self.fabric.asked(PortId(port))).collect()
+        (0..self.ports).map(|port| self.fabric.asked(PortId::new(port))).collect()
     }
 
     fn enqueue(&mut self, port: PortId, line: &Value, done: &mut Map<String, Value>) {
         let (kind, id) = (kind(&line["pkt"]["class"]), line["pkt"]["id"].as_u64().unwrap());
         let length = line["pkt"]["len"].as_u64().unwrap() as usize;
-        let mut frame = Frame { from: 99, to: port.0 as u8, kind, label: 0, id, length }.bytes();
+        let mut frame = Frame { from: 99, to: port.get() as u8, kind, label: 0, id, length }.bytes();
         let priority = line["pkt"]["priority"].as_u64().unwrap_or(0) as u8;
         frame[12] = priority << 4 | if line["pkt"]["ect"] == true { 0 } else { INCAPABLE };
         if let Some(question) = question(&line["pkt"]) {
@@ -202,7 +202,7 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         let before = self.fabric.observer().0.len();
         let marked = self.fabric.counters(port).ecn_marked_packets;
         let link = if self.named { line["pkt"]["ingress"].as_u64().unwrap_or(0) as u32 } else { self.ports };
-        self.fabric.arrive(PortId(link), self.fabric.now(), &frame);
+        self.fabric.arrive(PortId::new(link), self.fabric.now(), &frame);
         self.fabric.advance(self.fabric.now());
         let events: Vec<_> =
             self.fabric.observer().0[before..].iter().map(|(_, _, event, id, _)| (*event, *id)).collect();
@@ -250,8 +250,8 @@ impl<Q: Discipline<Slot>> Switch<Q> {
             "control_packets": held.control_packets, "control_bytes": held.control_bytes,
         });
         if let Some(pool) = self.pool {
-            let all = (0..self.ports).map(|port| self.fabric.held(PortId(port)));
-            let serving = (0..self.ports).filter_map(|port| self.fabric.serving(PortId(port)));
+            let all = (0..self.ports).map(|port| self.fabric.held(PortId::new(port)));
+            let serving = (0..self.ports).filter_map(|port| self.fabric.serving(PortId::new(port)));
             let control: u64 = serving
                 .filter(|(slot, _)| slot.kind != Kind::Data)
                 .map(|(slot, _)| u64::from(slot.length))

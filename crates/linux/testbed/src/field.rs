@@ -182,7 +182,7 @@ fn check(director: &Director, reports: &mut Vec<Report>) -> Result<(), PlayError
         let row = &director.flows[*flow as usize];
         let (News::Received { delivered, .. }, Some(size)) = (news, row.size) else { continue };
         if *delivered != size {
-            return Err(PlayError::Length { flow: *flow, host: row.dst.0, got: *delivered, size });
+            return Err(PlayError::Length { flow: *flow, host: row.dst.get(), got: *delivered, size });
         }
     }
     Ok(())

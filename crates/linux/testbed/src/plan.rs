@@ -73,12 +73,12 @@ impl Plan {
 /// Ethernet addresses of a host: one for its kernel, one for a stack that bypasses the kernel.
 fn macs(host: HostId) -> [Mac; 2] {
     // Locally administered; the letters "pn", then the owner.
-    let [_, _, high, low] = host.0.to_be_bytes();
+    let [_, _, high, low] = host.get().to_be_bytes();
     [0x01, 0x02].map(|whose| Mac::new([0x02, 0x70, 0x6e, whose, high, low]))
 }
 
 fn host(topology: &Topology, id: HostId) -> HostPlan {
-    let (rate, number) = (topology.hosts[id].link.rate, id.0);
+    let (rate, number) = (topology.hosts[id].link.rate, id.get());
     let [mac, stack_mac] = macs(id);
     HostPlan {
         name: format!("h{number}"),
@@ -95,7 +95,7 @@ fn switch_file(scenario: &Scenario) -> String {
         "name = {:?}\nseed = {}\nwait = \"adaptive\"\nidle = \"20 ms\"\n\n",
         scenario.name, scenario.seed
     );
-    let direct = matches!(scenario.topology.hosts[HostId(0)].peer, HostPeer::Host(_));
+    let direct = matches!(scenario.topology.hosts[HostId::new(0)].peer, HostPeer::Host(_));
     if direct {
         two_ends(&mut text, &scenario.topology);
     } else {
@@ -124,7 +124,7 @@ fn discipline(text: &mut String, scenario: &Scenario) {
 fn two_ends(text: &mut String, topology: &Topology) {
     text.push_str("[switch]\nkind = \"drop-tail\"\nqueue = \"1000 packets\"\n\n");
     for (id, host) in topology.hosts.enumerate() {
-        let name = format!("h{}", id.0);
+        let name = format!("h{}", id.get());
         outer(text, &name, "line", host.link.rate, host.link.delay, false);
         entry(text, "line", id, &name, 0, u16::MAX);
     }
@@ -141,7 +141,7 @@ fn outer(text: &mut String, name: &str, switch: &str, rate: BitsPerSec, delay: P
 }
 
 fn switch_name(node: NodeId) -> String {
-    format!("s{}", node.0)
+    format!("s{}", node.get())
 }
 
 /// Names of each port's switch and of the port itself in the switch file, in the topology's order.
@@ -151,14 +151,14 @@ pub fn port_names(topology: &Topology) -> impl Iterator<Item = (String, String)>
 
 /// Name of each host's port at the switch, in the order of the hosts.
 pub fn host_names(topology: &Topology) -> impl Iterator<Item = String> {
-    topology.hosts.ids().map(|host| format!("h{}", host.0))
+    topology.hosts.ids().map(|host| format!("h{}", host.get()))
 }
 
 /// Ports are named after the host that they lead to, or by their number.
 fn port_name(topology: &Topology, port: PortId) -> String {
     match topology.ports[port].peer {
-        Peer::Host(host) => format!("h{}", host.0),
-        Peer::Switch(_) => format!("p{}", port.0),
+        Peer::Host(host) => format!("h{}", host.get()),
+        Peer::Switch(_) => format!("p{}", port.get()),
     }
 }
 

@@ -99,11 +99,11 @@ impl<P: Framed> Site<P> {
         let home = PORTS.start + (round % PORTS.len() as u32) as u16;
         let plan = Plan::of(scenario)?;
         let place = |(number, host): (u32, &HostPlan)| {
-            let addr = scenario.topology.addr(HostId(number));
+            let addr = scenario.topology.addr(HostId::new(number));
             Place { mac: Mac(host.stack_mac.bytes()), ip: IpAddr::V4(host.ip), addr }
         };
         let places: Vec<_> = (0..).zip(&plan.hosts).map(place).collect();
-        let by_ip = (0..).zip(&plan.hosts).map(|(number, host)| (host.ip.to_bits(), HostId(number)));
+        let by_ip = (0..).zip(&plan.hosts).map(|(number, host)| (host.ip.to_bits(), HostId::new(number)));
         let mut by_ip: Vec<_> = by_ip.collect();
         by_ip.sort_unstable();
         Ok(Self {

@@ -44,7 +44,7 @@ impl<P: Framed> Stack<P> {
     pub fn new(site: &Site<P>, host: HostId) -> Self {
         let addr = site.addr(host);
         let info = HostInfo { addr, rate: site.scenario.topology.hosts[host].link.rate };
-        let chance = Seed(site.scenario.seed).stream("host.transport", host.0.into());
+        let chance = Seed(site.scenario.seed).stream("host.transport", host.get().into());
         Self {
             host,
             addr,
@@ -63,7 +63,7 @@ impl<P: Framed> Stack<P> {
     /// Starts a flow from the application.
     pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         let to = site.addr(start.dst);
-        let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
+        let (conn, paths) = (ConnId::new(start.flow), site.paths(self.addr, to));
         let FlowStart { size, priority, deadline, tenant, .. } = *start;
         let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         self.endpoint.open(now, flow);
@@ -114,9 +114,10 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    fn check(&mut self, site: &Site<P>, (ConnId(flow), seq): (ConnId, u32), payload: &[u8]) {
+    fn check(&mut self, site: &Site<P>, (conn, seq): (ConnId, u32), payload: &[u8]) {
+        let flow = conn.get();
         if !content::is_right(flow, seq, payload, &site.payload_bytes) {
-            self.fault = Some(PlayError::Content { flow, host: self.host.0 });
+            self.fault = Some(PlayError::Content { flow, host: self.host.get() });
         }
     }
 
@@ -154,7 +155,7 @@ impl<P: Framed> Stack<P> {
         let host = self.host;
         match event {
             Event::Opened { slot, conn, .. } => {
-                let before = self.incoming.open(slot, conn.0).filter(|before| before.delivered > 0);
+                let before = self.incoming.open(slot, conn.get()).filter(|before| before.delivered > 0);
                 self.reports.extend(before.map(|before| before.unfinished(now)));
             }
             Event::Delivered { slot, bytes, .. } => {
@@ -171,17 +172,17 @@ impl<P: Framed> Stack<P> {
                 }
             }
             Event::Acked { conn, latency, .. } => {
-                self.show(Watches::ACKED, &Seen::Acked { host, at: now, flow: conn.0, latency });
+                self.show(Watches::ACKED, &Seen::Acked { host, at: now, flow: conn.get(), latency });
             }
             Event::Stray { .. } | Event::Silent { .. } => {}
-            Event::Completed { conn, counts, .. } => self.ended(now, conn.0, News::Acknowledged(counts)),
+            Event::Completed { conn, counts, .. } => self.ended(now, conn.get(), News::Acknowledged(counts)),
             Event::Failed { conn, reason, counts, .. } => {
-                self.ended(now, conn.0, News::Failed(reason, counts));
+                self.ended(now, conn.get(), News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
-                self.log.timed_out.push((conn.0, seq));
-                let (at, flow, number) = (now, conn.0, seq);
+                self.log.timed_out.push((conn.get(), seq));
+                let (at, flow, number) = (now, conn.get(), seq);
                 self.show(Watches::TIMED_OUT, &Seen::TimedOut { host, at, flow, number });
             }
         }

@@ -36,7 +36,7 @@ impl<P: Framed> Station<P> {
         let mtu = site.framing.mtu;
         let (needed, room) = (mtu as usize + P::HEADERS, io.frame_room());
         if needed > room {
-            return Err(PlayError::Mtu { mtu: mtu.into(), needed, host: host.0, room });
+            return Err(PlayError::Mtu { mtu: mtu.into(), needed, host: host.get(), room });
         }
         let line = Line::new(site.scenario.topology.hosts[host].link.rate, needed);
         let payload = site.payload_bytes.clone();
@@ -57,7 +57,7 @@ impl<P: Framed> Station<P> {
     /// Receives frames, handles due timers, and sends. Returns true if a frame was sent, which takes time.
     pub fn turn(&mut self, now: Instant, site: &Site<P>) -> Result<bool, PlayError> {
         let Self { stack, io, .. } = self;
-        let host = stack.host.0;
+        let host = stack.host.get();
         let got = io.receive(BURST, &mut |frame| stack.arrive(now, site, frame));
         self.idle &= got.map_err(|error| PlayError::Io { host, error })? == 0;
         let sent = self.depart(now, site)?;
@@ -74,7 +74,7 @@ impl<P: Framed> Station<P> {
             return Ok(false);
         }
         self.transmit(now, site)?;
-        self.io.flush().map_err(|error| PlayError::Io { host: self.stack.host.0, error })?;
+        self.io.flush().map_err(|error| PlayError::Io { host: self.stack.host.get(), error })?;
         Ok(true)
     }
 
@@ -108,7 +108,7 @@ impl<P: Framed> Station<P> {
         let host = self.stack.host;
         let payload = &mut self.payload[..P::payload(packet)];
         if let Some((conn, seq)) = P::data(&packet.header) {
-            content::label(conn.0, seq, payload);
+            content::label(conn.get(), seq, payload);
         }
         let route = site.route(host, peer, packet.path);
         let mut written = Ok(0);
@@ -116,8 +116,8 @@ impl<P: Framed> Station<P> {
             written = P::emit(room, &route, &site.marks, site.home, packet, payload);
             *written.as_ref().unwrap_or(&0)
         };
-        let fits = self.io.send(&mut fill).map_err(|error| PlayError::Io { host: host.0, error })?;
-        let length = written.map_err(|error| PlayError::Emit { host: host.0, error })?;
+        let fits = self.io.send(&mut fill).map_err(|error| PlayError::Io { host: host.get(), error })?;
+        let length = written.map_err(|error| PlayError::Emit { host: host.get(), error })?;
         Ok(fits.then_some(length))
     }
 

@@ -52,10 +52,10 @@ fn everybody_reaches_everybody(topology: &str) -> (usize, usize) {
                 frame[..6].copy_from_slice(&bytes(&plan, to));
                 frame[6..12].copy_from_slice(&bytes(&plan, from));
                 let (start, before) = (fabric.now(), sent(&fabric));
-                fabric.arrive(file.port(&plan.hosts[from.0 as usize].port).unwrap(), start, &frame);
+                fabric.arrive(file.port(&plan.hosts[from.get() as usize].port).unwrap(), start, &frame);
                 fabric.advance(Instant(start.0 + 1_000_000_000));
                 let gone = fabric.poll_departure().expect("it arrives");
-                assert_eq!(file.ports[gone.port.0 as usize].name, plan.hosts[to.0 as usize].port);
+                assert_eq!(file.ports[gone.port.get() as usize].name, plan.hosts[to.get() as usize].port);
                 let links = network.route(from, to, path).len() as u64 + 1;
                 assert_eq!(gone.at.since(start).0, links * (4_000_000 + 1_000_000), "{from:?} {to:?} {path}");
                 let taken =
@@ -63,7 +63,11 @@ fn everybody_reaches_everybody(topology: &str) -> (usize, usize) {
                 assert_eq!(taken as u64, links - 1, "no other port sent anything");
                 for port in network.route(from, to, path) {
                     // Ports are numbered as in the simulator.
-                    assert_eq!(sent(&fabric)[port.0 as usize] - before[port.0 as usize], 1, "{port:?}");
+                    assert_eq!(
+                        sent(&fabric)[port.get() as usize] - before[port.get() as usize],
+                        1,
+                        "{port:?}"
+                    );
                 }
                 fabric.release(gone.frame);
                 frames += 1;
@@ -76,11 +80,11 @@ fn everybody_reaches_everybody(topology: &str) -> (usize, usize) {
 /// Frames that each port has sent.
 fn sent(fabric: &Fabric<Trim<Slot>, common::Toy, common::Log>) -> Vec<u64> {
     let ports = 0..fabric.ports() as u32;
-    ports.map(|port| fabric.counters(pullnet_units::PortId(port)).if_out_ucast_pkts).collect()
+    ports.map(|port| fabric.counters(pullnet_units::PortId::new(port)).if_out_ucast_pkts).collect()
 }
 
 fn bytes(plan: &Plan, host: HostId) -> [u8; 6] {
-    let text = plan.hosts[host.0 as usize].mac.to_string();
+    let text = plan.hosts[host.get() as usize].mac.to_string();
     let parts: Vec<u8> = text.split(':').map(|part| u8::from_str_radix(part, 16).unwrap()).collect();
     parts.try_into().unwrap()
 }

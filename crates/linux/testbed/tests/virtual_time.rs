@@ -46,7 +46,7 @@ impl<Q: Discipline<Slot>> Switches<Q> {
     /// Counters of the ports, in the format of the switches' `status` answer.
     fn status(&self, file: &SwitchFile, count: impl Fn(u64) -> u64) -> Value {
         let ports = (0..).zip(&file.ports).map(|(number, port)| {
-            let rows = self.fabric.counters(PortId(number)).rows();
+            let rows = self.fabric.counters(PortId::new(number)).rows();
             let counters: Map<_, _> =
                 rows.map(|(name, value)| (name.to_owned(), count(value).into())).collect();
             json!({ "name": port.name, "switch": port.switch, "counters": counters })
@@ -190,7 +190,7 @@ fn same_packets(text: &str) {
     let scenario = scenario(text);
     let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
     let sequence = |record: &RunRecord| -> Vec<_> {
-        let of = |host| record.recorded.packets().iter().filter(move |row| row.host.0 == host);
+        let of = |host| record.recorded.packets().iter().filter(move |row| row.host.get() == host);
         let what =
             |row: &pullnet_probes::PacketRow| (row.host, row.direction, row.kind, row.flags, row.words);
         // The order across sent and received packets depends on the length of a frame; the order within each direction does

@@ -27,7 +27,7 @@ cells! {
     u32: id, value => value;
     u64: count, value => value;
     f64: ratio, value => value;
-    HostId: id, value => value.0;
+    HostId: id, value => value.get();
     Instant: count, value => value.0;
     Picos: count, value => value.0;
     Option<bool>: maybe_flag, value => value;

@@ -186,7 +186,7 @@ impl Probe for Hops {
         )
         .id(
             ["from", "", "Number of the host that sent it, or that a returned header comes back from."],
-            |(row, _)| row.from.0,
+            |(row, _)| row.from.get(),
         )
         .text(["kind", "", "Packet type, as the protocol names it."], |(row, _)| row.kind)
         .text(["class", "", "As it came: data, header (trimmed), returned or control."], |(row, _)| row.class)

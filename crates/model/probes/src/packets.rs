@@ -49,8 +49,8 @@ impl Probe for Packets {
     fn table(&self, rows: &[PacketRow], _: Facts<'_>) -> Table {
         let way = |direction| if direction == Direction::Sent { "sent" } else { "received" };
         Self::builder(rows)
-            .id(["host", "", "Number of the host."], |row| row.host.0)
-            .id(["peer", "", "Number of the host at the other end."], |row| row.peer.0)
+            .id(["host", "", "Number of the host."], |row| row.host.get())
+            .id(["peer", "", "Number of the host at the other end."], |row| row.peer.get())
             .count(["at_ps", "ps", "When it was sent, or was there."], |row| row.at.0)
             .text(["direction", "", "sent or received."], |row| way(row.direction))
             .text(["fate", "", "whole, trimmed or returned; what leaves is whole."], |row| row.fate)

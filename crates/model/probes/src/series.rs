@@ -49,7 +49,7 @@ impl SeriesKey {
     fn named(self) -> (&'static str, Option<u32>) {
         match self {
             Self::Total => ("total", None),
-            Self::Host(host) => ("host", Some(host.0)),
+            Self::Host(host) => ("host", Some(host.get())),
             Self::Flow(flow) => ("flow", Some(flow)),
             Self::Tag(tag) => ("tag", Some(tag.into())),
         }

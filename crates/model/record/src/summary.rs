@@ -287,8 +287,8 @@ impl From<&StuckFlow> for StuckSummary {
     fn from(flow: &StuckFlow) -> Self {
         Self {
             flow: flow.flow,
-            src: flow.src.0,
-            dst: flow.dst.0,
+            src: flow.src.get(),
+            dst: flow.dst.get(),
             bytes: flow.bytes,
             size: flow.size,
             last_progress_ps: flow.last_progress.0,

@@ -59,8 +59,8 @@ fn flows(record: &RunRecord) -> Table {
     let tags: Vec<_> = record.flows.iter().map(|row| (row, tag(row))).collect();
     Builder::new("flows", "One row per flow, in order of start.", &tags)
         .numbered(["flow", "", "Number of the flow, from 0."])
-        .id(["src", "", "Number of the sending host."], |(row, _)| row.src.0)
-        .id(["dst", "", "Number of the receiving host."], |(row, _)| row.dst.0)
+        .id(["src", "", "Number of the sending host."], |(row, _)| row.src.get())
+        .id(["dst", "", "Number of the receiving host."], |(row, _)| row.dst.get())
         .maybe_count(["size_bytes", "B", "Payload; missing for a flow that never ends."], |(row, _)| row.size)
         .text(["tag", "", "Name that the scenario gave to the traffic."], |(_, tag)| tag)
         .text(["transport", "", "Name of the transport that carried it."], |(row, _)| transport(row))
@@ -140,7 +140,7 @@ fn ports(record: &RunRecord) -> Table {
     Builder::new("ports", "One row per egress port of a switch and per host's NIC.", &record.ports)
         .numbered(["row", "", "Number of the row; the table occupancy refers to it."])
         .maybe_id(["port", "", "Number of the port in the topology; missing for a NIC."], |row| {
-            row.port.map(|port| port.0)
+            row.port.map(|port| port.get())
         })
         .text(["name", "", "Where it is and where it leads."], |row| &row.name)
         .text(["level", "", "Tiers that it joins, for instance tor->agg."], |row| &row.level)

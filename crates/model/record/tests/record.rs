@@ -9,8 +9,8 @@ use pullnet_units::{HostId, Instant, Picos, PortId};
 
 fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str>) -> FlowRow {
     FlowRow {
-        src: HostId(0),
-        dst: HostId(1),
+        src: HostId::new(0),
+        dst: HostId::new(1),
         size,
         start: Instant(5_000_000),
         received: received_us.map(|us| Instant(us * 1_000_000)),
@@ -37,7 +37,7 @@ fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str
 
 fn port(occupancy: Vec<Picos>) -> PortRow {
     PortRow {
-        port: Some(PortId(7)),
+        port: Some(PortId::new(7)),
         name: "tor 0 -> host 1".to_owned(),
         level: "tor->host".to_owned(),
         packets: 3,
@@ -61,8 +61,8 @@ fn stuck(flow: u32, last_us: u64) -> StuckFlow {
     let last_progress = Instant(last_us * 1_000_000);
     StuckFlow {
         flow,
-        src: HostId(0),
-        dst: HostId(1),
+        src: HostId::new(0),
+        dst: HostId::new(1),
         bytes: 0,
         size: None,
         last_progress,
@@ -75,7 +75,7 @@ fn recorded() -> Recorded {
     let interval = Picos::from_micros(20);
     let held = |held, ps| OccupancyRow { row: 0, held, time: Picos(ps) };
     let series = SeriesRow {
-        key: SeriesKey::Host(HostId(1)),
+        key: SeriesKey::Host(HostId::new(1)),
         at: Instant(90_000_000),
         delivered: 12_500,
         queued: None,

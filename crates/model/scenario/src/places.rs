@@ -30,7 +30,7 @@ fn host(transport: &mut Transport<'_>, key: &str, topology: &Topology) {
             format!("is no host, for the topology has {count} hosts; use 0 to {}", count.saturating_sub(1));
         return transport.reader.refuse(key, reason);
     }
-    set(&mut transport.carried.config, key, topology.addr(HostId(host)).0);
+    set(&mut transport.carried.config, key, topology.addr(HostId::new(host)).0);
 }
 
 /// The value of a setting; `None` if it is absent.

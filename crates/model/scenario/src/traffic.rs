@@ -267,8 +267,8 @@ fn is_same(shown: &str, value: &str) -> bool {
 /// The properties of `topology` that a workload needs.
 pub(crate) fn network_of(topology: &Topology) -> Network {
     let rack = |host: HostId| match topology.hosts[host].peer {
-        HostPeer::Switch { switch, .. } => switch.0,
-        HostPeer::Host(_) => host.0,
+        HostPeer::Switch { switch, .. } => switch.get(),
+        HostPeer::Host(_) => host.get(),
     };
     Network {
         rates: topology.hosts.iter().map(|host| host.link.rate).collect(),

@@ -331,7 +331,7 @@ fn fields_of(switch: &SwitchConfig) -> Vec<&'static str> {
 /// the first host and some others, since all pairs of a large network would take too long.
 fn round_trip(topology: &Topology, framing: Framing) -> Picos {
     let Framing { mtu, header } = framing;
-    let (hosts, first) = (topology.hosts.len(), HostId(0));
+    let (hosts, first) = (topology.hosts.len(), HostId::new(0));
     let step = (hosts / SOME_HOSTS).max(1);
     let others = (1..hosts).step_by(step).chain([hosts - 1]).map(HostId::from_index);
     let round_trip = |other: HostId| {

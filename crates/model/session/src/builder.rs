@@ -31,11 +31,21 @@ impl<'a> StuckFlows<'a> {
     /// Adds the flow if it is stuck, with the state of its sender `src`.
     pub fn add(&mut self, flows: &[FlowRow], src: HostId, status: FlowStatus) {
         let FlowStatus { peer, conn, bytes, last_progress, waiting_for, .. } = status;
-        let (Some(row), Some(dst)) = (flows.get(conn.0 as usize), self.topology.host(peer)) else { return };
+        let (Some(row), Some(dst)) = (flows.get(conn.get() as usize), self.topology.host(peer)) else {
+            return;
+        };
         if last_progress < self.since {
             let size = row.size;
             let waiting_for = waiting_for.as_str();
-            self.found.push(StuckFlow { flow: conn.0, src, dst, bytes, size, last_progress, waiting_for });
+            self.found.push(StuckFlow {
+                flow: conn.get(),
+                src,
+                dst,
+                bytes,
+                size,
+                last_progress,
+                waiting_for,
+            });
         }
     }
 
@@ -138,7 +148,7 @@ impl RecordBuilder {
                 return;
             }
             stuck.add(flows, host, status);
-            if let Some(row) = flows.get_mut(status.conn.0 as usize) {
+            if let Some(row) = flows.get_mut(status.conn.get() as usize) {
                 let counts = status.counts;
                 // A flow may have several senders, each with counts of its own.
                 row.packets_sent = row.packets_sent.saturating_add(counts.sent);

@@ -84,9 +84,9 @@ mod tests {
     fn the_last_sender_decides_when_and_any_success_decides_how() {
         let mut sources = Sources::default();
         for flow in [3, 4] {
-            sources.begin(flow, vec![HostId(1), HostId(2)]);
+            sources.begin(flow, vec![HostId::new(1), HostId::new(2)]);
         }
-        assert_eq!(sources.of(3), Some(&[HostId(1), HostId(2)][..]));
+        assert_eq!(sources.of(3), Some(&[HostId::new(1), HostId::new(2)][..]));
         assert_eq!(sources.join(3, News::Failed(FailureReason::ReceiverSilent, counts(5))), None);
         assert_eq!(sources.so_far(3), counts(5));
         let both = SendCounts { sent: 12, again: 2, timeouts: 0 };

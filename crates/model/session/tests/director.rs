@@ -67,7 +67,7 @@ fn hosts_are_released_when_the_end_that_matters_is_known() {
     assert_eq!(director.released().count(), 0);
     let news = News::Received { delivered: 9000, in_window: 9000 };
     starts(&mut director, 20_000_000, 20_000_001, vec![Report { at: 10_000_000, flow: 0, news }]);
-    assert_eq!(director.released().collect::<Vec<_>>(), [[HostId(1), HostId(2)]]);
+    assert_eq!(director.released().collect::<Vec<_>>(), [[HostId::new(1), HostId::new(2)]]);
     assert_eq!(director.released().count(), 0, "each only once");
 }
 

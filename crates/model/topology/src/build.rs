@@ -62,11 +62,11 @@ impl<'a> Layout<'a> {
     }
 
     fn node(&self, tier: u8, number: u32) -> NodeId {
-        NodeId(self.nodes[usize::from(tier)] + number)
+        NodeId::new(self.nodes[usize::from(tier)] + number)
     }
 
     fn port(&self, tier: u8, number: u32, index: u32) -> PortId {
-        PortId(self.ports[usize::from(tier)] + number * self.shape.degree(tier) + index)
+        PortId::new(self.ports[usize::from(tier)] + number * self.shape.degree(tier) + index)
     }
 
     fn parts(&self) -> u32 {
@@ -93,16 +93,16 @@ impl<'a> Layout<'a> {
         let (tor, ingress) = (index / self.shape.hosts, index % self.shape.hosts);
         let (switch, down) = (self.node(0, tor), self.port(0, tor, ingress));
         let peer = HostPeer::Switch { switch, down, ingress: ingress as u16 };
-        Host { node: NodeId(index), link: self.shape.links[0].up, peer }
+        Host { node: NodeId::new(index), link: self.shape.links[0].up, peer }
     }
 
     fn host_node(&self, index: u32) -> Node {
         let part = self.part(0, index / self.shape.hosts);
-        Node { kind: NodeKind::Host(HostId(index)), tier: 0, number: index, part, ports: 0..0 }
+        Node { kind: NodeKind::Host(HostId::new(index)), tier: 0, number: index, part, ports: 0..0 }
     }
 
     fn switch_node(&self, tier: u8, number: u32) -> Node {
-        let start = self.port(tier, number, 0).0;
+        let start = self.port(tier, number, 0).get();
         let ports = start..start + self.shape.degree(tier);
         Node { kind: NodeKind::Switch, tier, number, part: self.part(tier, number), ports }
     }
@@ -120,7 +120,7 @@ impl<'a> Layout<'a> {
     }
 
     fn host_port(&self, number: u32, index: u32) -> Port {
-        let host = HostId(number * self.shape.hosts + index);
+        let host = HostId::new(number * self.shape.hosts + index);
         let (link, level) = (self.shape.links[0].down, self.words.down[0]);
         Port { node: self.node(0, number), peer: Peer::Host(host), reverse: None, link, ingress: 0, level }
     }

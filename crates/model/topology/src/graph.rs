@@ -279,7 +279,7 @@ impl<'a> Plan<'a> {
     /// The port of a switch at one end of a cable.
     fn port(&self, cable: usize, side: usize) -> PortId {
         let node = self.node[self.graph.cables[cable].ends[side]] as usize;
-        PortId(self.first[node - self.host_count] + self.index[cable][side])
+        PortId::new(self.first[node - self.host_count] + self.index[cable][side])
     }
 
     fn has_hosts(&self, switch: usize) -> bool {
@@ -341,11 +341,12 @@ impl<'a> Plan<'a> {
                 if self.is_host(host) {
                     let ingress = self.index[number][1 - side] as u16;
                     let peer = HostPeer::Switch {
-                        switch: NodeId(switch),
+                        switch: NodeId::new(switch),
                         down: self.port(number, 1 - side),
                         ingress,
                     };
-                    hosts[host as usize] = Some(Host { node: NodeId(host), link: cable.links[side], peer });
+                    hosts[host as usize] =
+                        Some(Host { node: NodeId::new(host), link: cable.links[side], peer });
                 }
             }
         }
@@ -367,9 +368,9 @@ impl<'a> Plan<'a> {
         let other = self.node[cable.ends[far]];
         let link = cable.links[1 - far];
         if self.is_host(other) {
-            let peer = Peer::Host(HostId(other));
+            let peer = Peer::Host(HostId::new(other));
             return Port {
-                node: NodeId(node),
+                node: NodeId::new(node),
                 peer,
                 reverse: None,
                 link,
@@ -378,8 +379,8 @@ impl<'a> Plan<'a> {
             };
         }
         Port {
-            node: NodeId(node),
-            peer: Peer::Switch(NodeId(other)),
+            node: NodeId::new(node),
+            peer: Peer::Switch(NodeId::new(other)),
             reverse: Some(self.port(number as usize, far)),
             link,
             ingress: self.index[number as usize][far] as u16,

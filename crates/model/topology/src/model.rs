@@ -234,15 +234,15 @@ impl TreeHop {
     pub const fn down_port(&self, addr: u32, label: u16) -> PortId {
         let child = (addr >> self.shift) & self.index_mask;
         if self.lanes == 1 {
-            return PortId(self.down.0 + child);
+            return PortId::new(self.down.get() + child);
         }
         let lane = ((label >> self.lane_shift) & self.lane_mask) % self.lanes;
-        PortId(self.down.0 + child * self.lanes as u32 + lane as u32)
+        PortId::new(self.down.get() + child * self.lanes as u32 + lane as u32)
     }
 
     /// The port up selected by `label`.
     #[inline]
     pub const fn up_port(&self, label: u16) -> PortId {
-        PortId(self.up.0 + ((label >> self.digit_shift) & self.digit_mask) as u32)
+        PortId::new(self.up.get() + ((label >> self.digit_shift) & self.digit_mask) as u32)
     }
 }

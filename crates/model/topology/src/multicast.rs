@@ -54,7 +54,7 @@ impl Topology {
             queue.push_back(switch);
         }
         while let Some(at) = queue.pop_front() {
-            for port in self.nodes[at].ports.clone().map(PortId) {
+            for port in self.nodes[at].ports.clone().map(PortId::new) {
                 if let Peer::Switch(peer) = self.ports[port].peer
                     && links[peer.index()] == u32::MAX
                     && works(LinkRef::Port(port))
@@ -144,6 +144,6 @@ impl Topology {
             let nearer = distances.of(peer).checked_add(1) == Some(distances.of(at));
             (nearer && works(LinkRef::Port(reverse))).then_some((peer, reverse))
         };
-        self.nodes[at].ports.clone().map(PortId).filter_map(into).collect()
+        self.nodes[at].ports.clone().map(PortId::new).filter_map(into).collect()
     }
 }

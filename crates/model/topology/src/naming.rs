@@ -13,7 +13,7 @@ impl Topology {
             return name.clone();
         }
         match this.kind {
-            NodeKind::Host(host) => format!("host {}", host.0),
+            NodeKind::Host(host) => format!("host {}", host.get()),
             NodeKind::Switch => format!("{} {}", self.names.tiers[usize::from(this.tier)], this.number),
         }
     }
@@ -27,7 +27,7 @@ impl Topology {
         let (word, number) = name.rsplit_once(' ')?;
         let number: u32 = number.parse().ok()?;
         if word == "host" {
-            return self.hosts.get(HostId(number)).map(|host| host.node);
+            return self.hosts.get(HostId::new(number)).map(|host| host.node);
         }
         let tier = self.names.tiers.iter().position(|tier| *tier == word);
         let first = match tier {
@@ -35,7 +35,7 @@ impl Topology {
             None if word == "switch" => self.names.first[0],
             None => return None,
         };
-        let node = NodeId(first.checked_add(number)?);
+        let node = NodeId::new(first.checked_add(number)?);
         let graph = !self.names.given.is_empty();
         let fits = |found: &&Node| graph || tier.is_none_or(|tier| usize::from(found.tier) == tier);
         self.nodes.get(node).filter(fits).map(|_| node)

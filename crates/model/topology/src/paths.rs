@@ -94,11 +94,11 @@ impl Paths {
         let mut links = vec![Vec::new(); switches];
         for (id, port) in ports.enumerate() {
             if let Peer::Switch(peer) = port.peer {
-                links[port.node.index() - hosts.len()].push((id, peer.0 - first_switch));
+                links[port.node.index() - hosts.len()].push((id, peer.get() - first_switch));
             }
         }
         let ends = hosts.iter().filter_map(|host| match host.peer {
-            HostPeer::Switch { switch, down, .. } => Some((down, switch.0 - first_switch)),
+            HostPeer::Switch { switch, down, .. } => Some((down, switch.get() - first_switch)),
             HostPeer::Host(_) => None,
         });
         let (down, home) = ends.unzip();
@@ -110,11 +110,11 @@ impl Paths {
         let to = *self.home.first()?;
         let counts = &self.towards(to).counts;
         let lost = self.home.iter().position(|switch| counts[*switch as usize] == 0)?;
-        Some((HostId::from_index(lost), HostId(0)))
+        Some((HostId::from_index(lost), HostId::new(0)))
     }
 
     pub fn host(&self, addr: HostAddr) -> Option<HostId> {
-        ((addr.0 as usize) < self.home.len()).then_some(HostId(addr.0))
+        ((addr.0 as usize) < self.home.len()).then_some(HostId::new(addr.0))
     }
 
     fn home(&self, addr: HostAddr) -> Option<u32> {
@@ -191,7 +191,7 @@ impl Paths {
         label: u16,
     ) -> Option<PortId> {
         let (from, to) = (self.home(src)?, self.home(dst)?);
-        if at.0.checked_sub(self.first_switch)? == to {
+        if at.get().checked_sub(self.first_switch)? == to {
             return Some(self.down[dst.0 as usize]);
         }
         if from == to {
@@ -208,7 +208,9 @@ impl Paths {
     }
 
     pub fn choices(&self, at: NodeId, dst: HostAddr) -> &[PortId] {
-        let (Some(at), Some(to)) = (at.0.checked_sub(self.first_switch), self.home(dst)) else { return &[] };
+        let (Some(at), Some(to)) = (at.get().checked_sub(self.first_switch), self.home(dst)) else {
+            return &[];
+        };
         if at == to {
             return core::slice::from_ref(&self.down[dst.0 as usize]);
         }

@@ -199,8 +199,9 @@ impl BackToBack {
             return Err(refuse("back-to-back", "delay", 0, "a link needs a delay, for instance \"1 us\""));
         }
         let node =
-            |n: u32| Node { kind: NodeKind::Host(HostId(n)), tier: 0, number: n, part: n, ports: 0..0 };
-        let host = |n: u32| Host { node: NodeId(n), link: self.link, peer: HostPeer::Host(HostId(1 - n)) };
+            |n: u32| Node { kind: NodeKind::Host(HostId::new(n)), tier: 0, number: n, part: n, ports: 0..0 };
+        let host =
+            |n: u32| Host { node: NodeId::new(n), link: self.link, peer: HostPeer::Host(HostId::new(1 - n)) };
         Ok(Topology {
             name: "back-to-back".to_string(),
             nodes: (0..2).map(node).collect(),

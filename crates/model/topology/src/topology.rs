@@ -46,7 +46,7 @@ impl Topology {
     pub fn addr(&self, host: HostId) -> HostAddr {
         match &self.routing {
             Routing::Tree(tree) => tree.addr(host),
-            Routing::Graph(_) | Routing::Direct => HostAddr(host.0),
+            Routing::Graph(_) | Routing::Direct => HostAddr(host.get()),
         }
     }
 
@@ -63,7 +63,7 @@ impl Topology {
         match &self.routing {
             Routing::Tree(tree) => tree.host(addr),
             Routing::Graph(paths) => paths.host(addr),
-            Routing::Direct => Some(HostId(addr.0)).filter(|host| self.hosts.get(*host).is_some()),
+            Routing::Direct => Some(HostId::new(addr.0)).filter(|host| self.hosts.get(*host).is_some()),
         }
     }
 
@@ -119,8 +119,8 @@ impl Topology {
         match (&self.routing, self.nodes[at].kind) {
             (Routing::Tree(tree), NodeKind::Switch) => {
                 let hop = tree.hop(&self.nodes[at]);
-                let up = hop.up.0..hop.up.0 + u32::from(hop.ups);
-                let down = hop.down_port(dst.0, 0).0;
+                let up = hop.up.get()..hop.up.get() + u32::from(hop.ups);
+                let down = hop.down_port(dst.0, 0).get();
                 Choices::Range(if hop.below(dst.0) { down..down + u32::from(hop.lanes) } else { up })
             }
             (Routing::Graph(paths), _) => Choices::List(paths.choices(at, dst)),
@@ -175,7 +175,7 @@ impl Choices<'_> {
     #[inline]
     pub fn get(&self, index: u32) -> PortId {
         match self {
-            Self::Range(range) => PortId(range.start + index),
+            Self::Range(range) => PortId::new(range.start + index),
             Self::List(ports) => ports[index as usize],
         }
     }

@@ -122,7 +122,7 @@ impl Tree {
     }
 
     pub fn addr(&self, host: HostId) -> HostAddr {
-        let (rack, place) = (host.0 / self.shape.hosts, host.0 % self.shape.hosts);
+        let (rack, place) = (host.get() / self.shape.hosts, host.get() % self.shape.hosts);
         let (pod, rack) = (rack / self.shape.racks, rack % self.shape.racks);
         HostAddr(pod << (self.rack_bits + self.host_bits) | rack << self.host_bits | place)
     }
@@ -137,7 +137,7 @@ impl Tree {
         let pod = addr.0 >> (self.host_bits + self.rack_bits);
         let shape = &self.shape;
         let inside = place < shape.hosts && rack < shape.racks && pod < shape.pods;
-        inside.then(|| HostId((pod * shape.racks + rack) * shape.hosts + place))
+        inside.then(|| HostId::new((pod * shape.racks + rack) * shape.hosts + place))
     }
 
     fn same_rack(&self, a: HostAddr, b: HostAddr) -> bool {
@@ -202,8 +202,8 @@ impl Tree {
             lanes: lanes as u16,
             lane_shift: lane.shift,
             lane_mask: lane.mask,
-            down: PortId(node.ports.start),
-            up: PortId(node.ports.start + children * lanes),
+            down: PortId::new(node.ports.start),
+            up: PortId::new(node.ports.start + children * lanes),
             ups: up.ups,
             digit_shift: up.shift,
             digit_mask: up.mask,

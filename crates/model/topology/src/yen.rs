@@ -117,8 +117,8 @@ mod tests {
             let mut links = vec![Vec::new(); 7];
             let cables = cables.into_iter().filter(|(a, b)| a != b);
             for (number, (a, b)) in (0u32..).zip(cables) {
-                links[a as usize].push((PortId(2 * number), b));
-                links[b as usize].push((PortId(2 * number + 1), a));
+                links[a as usize].push((PortId::new(2 * number), b));
+                links[b as usize].push((PortId::new(2 * number + 1), a));
             }
             let found = shortest_paths(&links, 0, 6, most);
             let wanted = all(&links, 0, 6, &mut Vec::new(), &mut Vec::new());

@@ -130,7 +130,7 @@ impl Hosts {
         let mut seen = vec![false; count];
         for host in &chosen {
             if std::mem::replace(&mut seen[host.index()], true) {
-                return Err(HostsError::Twice(host.0));
+                return Err(HostsError::Twice(host.get()));
             }
         }
         chosen.retain(|host| left[host.index()]);
@@ -161,8 +161,9 @@ fn range(low: u32, high: u32, member: &[bool]) -> Result<Vec<HostId>, HostsError
     if high as usize >= count {
         return Err(HostsError::OutOfRange { host: if low as usize >= count { low } else { high }, count });
     }
-    let known =
-        |host: u32| if member[host as usize] { Ok(HostId(host)) } else { Err(HostsError::NotAmong(host)) };
+    let known = |host: u32| {
+        if member[host as usize] { Ok(HostId::new(host)) } else { Err(HostsError::NotAmong(host)) }
+    };
     (low..=high).map(known).collect()
 }
 
@@ -171,9 +172,9 @@ mod tests {
     use super::*;
 
     fn select(text: &str, count: u32) -> Result<Vec<u32>, HostsError> {
-        let pool: Vec<HostId> = (0..count).map(HostId).collect();
+        let pool: Vec<HostId> = (0..count).map(HostId::new).collect();
         let hosts: Hosts = text.parse()?;
-        hosts.among(&pool, pool.len()).map(|hosts| hosts.iter().map(|host| host.0).collect())
+        hosts.among(&pool, pool.len()).map(|hosts| hosts.iter().map(|host| host.get()).collect())
     }
 
     #[test]
@@ -195,6 +196,6 @@ mod tests {
         assert_eq!(message("all but all"), "leaves no host; select at least one");
         assert!(message("every").starts_with("has \"every\", which selects no hosts; use"));
         let hosts: Hosts = "3".parse().unwrap();
-        assert_eq!(hosts.among(&[HostId(0)], 16), Err(HostsError::NotAmong(3)));
+        assert_eq!(hosts.among(&[HostId::new(0)], 16), Err(HostsError::NotAmong(3)));
     }
 }

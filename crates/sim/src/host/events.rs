@@ -35,27 +35,30 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: u64, event: Event) {
         match event {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
-            Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
+            Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.get(), latency),
             Event::Opened { slot, conn, .. } => {
                 // All receivers of a group know the session by the number of its first flow.
                 let groups = cx.env.net.groups.as_ref();
-                let flow = groups.map_or(conn.0, |groups| groups.row(conn.0, self.id));
+                let flow = groups.map_or(conn.get(), |groups| groups.row(conn.get(), self.id));
                 self.opened(cx, now, slot, flow);
             }
             Event::Received { slot } => self.received(cx, now, slot),
             Event::Completed { conn, counts, .. } => {
-                self.ended(cx, now, conn.0, 6, News::Acknowledged(counts));
+                self.ended(cx, now, conn.get(), 6, News::Acknowledged(counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                let reason =
-                    if unreachable(cx.env.net, now, conn.0) { FailureReason::NoWorkingPath } else { reason };
-                self.ended(cx, now, conn.0, 7, News::Failed(reason, counts));
+                let reason = if unreachable(cx.env.net, now, conn.get()) {
+                    FailureReason::NoWorkingPath
+                } else {
+                    reason
+                };
+                self.ended(cx, now, conn.get(), 7, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
-                cx.log.timed_out.push((conn.0, seq));
+                cx.log.timed_out.push((conn.get(), seq));
                 if cx.env.net.watches.any(Watches::TIMED_OUT) {
-                    let (host, at, flow) = (self.id, Instant(now), conn.0);
+                    let (host, at, flow) = (self.id, Instant(now), conn.get());
                     cx.log.recorded.note(&Seen::TimedOut { host, at, flow, number: seq });
                 }
             }

@@ -145,7 +145,7 @@ fn the_link_keeps_its_rate(scenario: &Scenario, record: &RunRecord, row: &PortRo
 /// NICs come first, in order of their hosts.
 fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
     let at = record.ports.iter().position(|other| other.port.is_none() && other.name == row.name);
-    HostId(at.unwrap_or(0) as u32)
+    HostId::new(at.unwrap_or(0) as u32)
 }
 
 // Long: an arm for each discipline of which more is known than its capacities.

@@ -119,8 +119,8 @@ fn a_packet_waits_for_what_is_served_before_it() {
 fn rate_of(scenario: &Scenario, row: &HopRow) -> pullnet_units::BitsPerSec {
     let hosts = scenario.topology.hosts.len() as u32;
     match row.row.checked_sub(hosts) {
-        Some(port) => scenario.topology.ports[PortId(port)].link.rate,
-        None => scenario.topology.hosts[HostId(row.row)].link.rate,
+        Some(port) => scenario.topology.ports[PortId::new(port)].link.rate,
+        None => scenario.topology.hosts[HostId::new(row.row)].link.rate,
     }
 }
 
@@ -142,7 +142,7 @@ fn hops_follow_each_other_to_the_receiver() {
     let scenario = compiled(&text("kind = \"ndp\"", "kind = \"trim\"", ""), &[]);
     let record = simulate(&scenario, 1);
     let hosts = record.hosts.len() as u32;
-    let delay = scenario.topology.hosts[HostId(0)].link.delay;
+    let delay = scenario.topology.hosts[HostId::new(0)].link.delay;
     let arrivals: BTreeSet<_> =
         record.recorded.hops().iter().map(|row| (row.flow, row.number, row.from, row.kind, row.at)).collect();
     let to_host = |row: &HopRow| record.ports[row.row as usize].level.ends_with("->host");

@@ -67,7 +67,7 @@ fn a_trimmed_packet_is_a_header_of_its_flow_on_a_port_to_its_receiver() {
         let flow = &record.flows[row.flow.expect("the flow of a data packet") as usize];
         let name = &record.ports[row.row as usize].name;
         assert!(
-            name.ends_with(&format!("host {}", flow.dst.0)) || name.contains("spine"),
+            name.ends_with(&format!("host {}", flow.dst.get())) || name.contains("spine"),
             "{name}: {flow:?}"
         );
         assert!(row.number.is_some() && flow.start < row.at && Some(row.at) < flow.received, "{row:?}");

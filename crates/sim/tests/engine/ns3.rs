@@ -371,7 +371,7 @@ fn websearch(control: &str, seed: u64) -> Vec<[f64; 5]> {
 /// What the reference divides the time of a flow by, nanoseconds: propagation there and back, and the payload on every link
 /// at 100 Gb/s, and the packets once.
 fn standalone(flow: &FlowRow) -> f64 {
-    let (src, dst, size) = (flow.src.0, flow.dst.0, flow.size.unwrap() as f64);
+    let (src, dst, size) = (flow.src.get(), flow.dst.get(), flow.size.unwrap() as f64);
     // Eight ports: four hosts at each edge switch, sixteen in each pod.
     let links = if src / 4 == dst / 4 {
         2.0

@@ -138,7 +138,7 @@ fn a_dead_receiver_keeps_nobody_waiting() {
     let list = "kind = \"replicate\"\nfrom = \"0\"\nto = \"5,9,13\"\nsize = \"1 MB\"\n";
     let record = run(&text(1, "scdp", list, cut), 1);
     for flow in &record.flows {
-        if flow.dst.0 == DEAD {
+        if flow.dst.get() == DEAD {
             assert_eq!(flow.failed, Some("no working path leads to this receiver of the group"));
             continue;
         }
@@ -166,7 +166,8 @@ fn ends(text: &str, faults: &str) {
     let record = run(text, 1);
     assert!(record.complete, "sessions hang\n{text}");
     for flow in &record.flows {
-        let touched = faults == DEAD_HOST && (flow.dst.0 == DEAD || flow.senders == 1 && flow.src.0 == DEAD);
+        let touched =
+            faults == DEAD_HOST && (flow.dst.get() == DEAD || flow.senders == 1 && flow.src.get() == DEAD);
         assert!(complete(flow) || touched, "{flow:?}\n{text}");
     }
 }

@@ -12,7 +12,7 @@ fn every_host_reaches_every_other_over_the_row() {
     assert_eq!((topology.hosts.len(), topology.nodes.len()), (12, 15));
     assert_wired(&topology);
     for (src, dst) in (0..12).flat_map(|src| (0..12).map(move |dst| (src, dst))).filter(|(a, b)| a != b) {
-        assert_paths(&topology, HostId(src), HostId(dst));
+        assert_paths(&topology, HostId::new(src), HostId::new(dst));
     }
 }
 

@@ -7,7 +7,7 @@ use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 const fn us(n: u64) -> Picos {
     Picos::from_micros(n)

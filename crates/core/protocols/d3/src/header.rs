@@ -110,7 +110,7 @@ fn flag(set: bool, bit: u8) -> u8 {
 /// Words of a packet that carries a rate request: 2 and 10 hold the request, 3 to 9 the grants.
 fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
     let mut words = [0; 11];
-    (words[0], words[1]) = (conn.0, seq);
+    (words[0], words[1]) = (conn.get(), seq);
     words[2] = ask.desired & MOST_RATE | u32::from(ask.grants.hops) << 24;
     ask.grants.write(&mut words[3..10]);
     words[10] = ask.before & MOST_RATE | u32::from(ask.number % NUMBERS) << 24 | WHOLE;
@@ -145,7 +145,7 @@ impl Header for D3Header {
             Self::Ack { conn, cumulative, answers, finished, reply } => {
                 let kind = ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED);
                 let mut words = [0; 11];
-                (words[0], words[1], words[2]) = (conn.0, cumulative, answers.unwrap_or(0));
+                (words[0], words[1], words[2]) = (conn.get(), cumulative, answers.unwrap_or(0));
                 let (number, grants) = reply.unwrap_or_default();
                 grants.write(&mut words[3..10]);
                 words[10] = u32::from(grants.hops) | u32::from(number % NUMBERS) << 24 | WHOLE;
@@ -156,7 +156,7 @@ impl Header for D3Header {
 
     fn unpack(packed: Packed<Medium>) -> Self {
         let Packed { kind, words } = packed;
-        let conn = ConnId(words[0]);
+        let conn = ConnId::new(words[0]);
         match kind & 0x0f {
             DATA => {
                 let ask = (kind & ASKS != 0).then(|| ask_of(kind, &words));
@@ -223,7 +223,7 @@ mod tests {
         (granted[0].rate, granted[1].rate) = (1, 2);
         let grants = Grants { hops: 0, granted };
         let ask = Ask { number: 3, desired: 100, before: 50, ends: false, grants };
-        let mut header = D3Header::Request { conn: ConnId(7), quenched: false, ask };
+        let mut header = D3Header::Request { conn: ConnId::new(7), quenched: false, ask };
         for _ in 0..2 {
             header = header.at_hop(&mut Generous).unwrap();
         }
@@ -239,9 +239,10 @@ mod tests {
 
     #[test]
     fn what_asks_nothing_is_not_touched() {
-        let data = D3Header::Data { conn: ConnId(7), seq: 3, last: false, ask: None };
+        let data = D3Header::Data { conn: ConnId::new(7), seq: 3, last: false, ask: None };
         let reply = Some((1, Grants::default()));
-        let ack = D3Header::Ack { conn: ConnId(7), cumulative: 1, answers: None, finished: false, reply };
+        let ack =
+            D3Header::Ack { conn: ConnId::new(7), cumulative: 1, answers: None, finished: false, reply };
         assert!(data.at_hop(&mut Generous).is_none() && ack.at_hop(&mut Generous).is_none());
     }
 

@@ -8,7 +8,7 @@ use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 const LINE: f64 = 40e9;
 
 fn host(config: &DcqcnConfig) -> Script<Endpoint<ReactionPoint>> {
@@ -85,7 +85,7 @@ fn data_is_ecn_capable_and_answers_are_not() {
     s.opens(flow).receives(Arriving::new(
         THERE,
         1048,
-        RdmaHeader::Data { conn: ConnId(1), seq: 0, last: true },
+        RdmaHeader::Data { conn: ConnId::new(1), seq: 0, last: true },
     ));
     let capable: Vec<_> = s.sent().iter().map(|sent| sent.packet.ect).collect();
     assert_eq!(capable, [true, false]);

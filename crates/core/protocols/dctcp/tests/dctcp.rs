@@ -8,7 +8,7 @@ use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 
 const HERE: HostAddr = HostAddr(1);
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 const fn us(n: u64) -> Picos {
     Picos::from_micros(n)

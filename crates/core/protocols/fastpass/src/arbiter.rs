@@ -98,7 +98,7 @@ impl Arbiter {
         (handle, round): (u32, u32),
         demand: Demand,
     ) -> Option<FastpassHeader> {
-        let found = self.flows.find(source, ConnId(handle));
+        let found = self.flows.find(source, ConnId::new(handle));
         if let Some(flow) = found.and_then(|slot| self.flows.get_mut(slot)) {
             flow.last_heard = now;
             // Rounds are counted modulo 2^32: one is higher if it lies less than half the numbers ahead.
@@ -139,7 +139,7 @@ impl Arbiter {
             last_heard: now,
             armed,
         };
-        let slot = self.flows.insert(source, ConnId(handle), flow);
+        let slot = self.flows.insert(source, ConnId::new(handle), flow);
         self.idle.push(Reverse((armed, slot)));
         slot
     }
@@ -164,9 +164,9 @@ impl Arbiter {
 
     /// Rule A5: the flow has ended.
     pub fn on_end(&mut self, now: Instant, rules: &Parameters, source: HostAddr, handle: u32) {
-        if let Some(slot) = self.flows.find(source, ConnId(handle)) {
+        if let Some(slot) = self.flows.find(source, ConnId::new(handle)) {
             self.wanting.forget(slot);
-            self.flows.remove(source, ConnId(handle));
+            self.flows.remove(source, ConnId::new(handle));
             self.set_epoch(now, rules);
         }
     }

@@ -176,11 +176,11 @@ impl Header for FastpassHeader {
                 SCHEDULE
             }
             Self::Data { conn, seq, last } => {
-                (words[0], words[1]) = (conn.0, seq);
+                (words[0], words[1]) = (conn.get(), seq);
                 DATA | flag(last)
             }
             Self::Ack { conn, cumulative, answers, finished } => {
-                (words[0], words[1], words[2]) = (conn.0, cumulative, answers);
+                (words[0], words[1], words[2]) = (conn.get(), cumulative, answers);
                 ACK | flag(finished)
             }
         };
@@ -200,10 +200,10 @@ impl Header for FastpassHeader {
                 let slots = core::array::from_fn(|place| unpack_slot(&words, place));
                 Self::Schedule { epoch: first, slots }
             }
-            DATA => Self::Data { conn: ConnId(first), seq: words[1], last: set },
+            DATA => Self::Data { conn: ConnId::new(first), seq: words[1], last: set },
             _ => {
                 let (cumulative, answers) = (words[1], words[2]);
-                Self::Ack { conn: ConnId(first), cumulative, answers, finished: set }
+                Self::Ack { conn: ConnId::new(first), cumulative, answers, finished: set }
             }
         }
     }

@@ -16,7 +16,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 const ARBITER: HostAddr = HostAddr(0);
 const BACKUP: HostAddr = HostAddr(5);
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 /// A slot: 1500 B at 10 Gb/s, and a 16th of that.
 const SLOT: u64 = 1275;
 
@@ -277,11 +277,11 @@ fn a_host_without_flows_asks_nobody() {
     assert_eq!(s.open_flows(), []);
     s.at(us(15_000)).sends_nothing();
     // The next flow does without from the start, and finds out when the arbiter is back.
-    s.opens(FlowSpec { conn: ConnId(8), ..flow(1) });
+    s.opens(FlowSpec { conn: ConnId::new(8), ..flow(1) });
     let first = s.sent()[0].packet.header;
-    assert_eq!(first, FastpassHeader::Data { conn: ConnId(8), seq: 0, last: true });
+    assert_eq!(first, FastpassHeader::Data { conn: ConnId::new(8), seq: 0, last: true });
     s.at(us(19_999)).sent().iter().for_each(|sent| assert_eq!(sent.packet.to, THERE));
-    let again = FastpassHeader::Data { conn: ConnId(8), seq: 0, last: true };
+    let again = FastpassHeader::Data { conn: ConnId::new(8), seq: 0, last: true };
     s.at(us(20_000)).sends([FastpassHeader::Probe { answer: false }, again]);
 }
 
@@ -327,13 +327,13 @@ fn no_flow_hangs_where_one_packet_in_twenty_is_lost() {
 fn control_packets_in_a_fixed_order_take_all_paths() {
     let mut s = host(&simple());
     for seq in 0..32 {
-        for conn in [7, 8].map(ConnId) {
+        for conn in [7, 8].map(ConnId::new) {
             let header = FastpassHeader::Data { conn, seq, last: false };
             s.receives(Arriving::new(THERE, 1500, header).on_paths(2));
         }
     }
     let sent = s.sent();
-    for conn in [7, 8].map(ConnId) {
+    for conn in [7, 8].map(ConnId::new) {
         let own = |header| matches!(header, FastpassHeader::Ack { conn: of, .. } if of == conn);
         let paths: BTreeSet<_> =
             sent.iter().filter(|sent| own(sent.packet.header)).map(|sent| sent.packet.path).collect();
@@ -351,13 +351,13 @@ fn control_packets_concern_no_flow_of_their_own() {
 fn two_flows_of_a_host_share_its_slots() {
     let mut host = endpoint(&simple(), 0);
     for (conn, packets) in [(1, 9), (2, 3)] {
-        host.open(Instant(1), FlowSpec { conn: ConnId(conn), to: HostAddr(conn + 2), ..flow(packets) });
+        host.open(Instant(1), FlowSpec { conn: ConnId::new(conn), to: HostAddr(conn + 2), ..flow(packets) });
     }
     let mut conns = Vec::new();
     while let Some(due) = host.poll_timeout().filter(|due| due.at < Instant::ZERO.after(us(30))) {
         host.handle_timeout(due.at);
         while let Some(packet) = host.poll_transmit(due.at) {
-            conns.push(packet.header.concerns().expect("data").0.0);
+            conns.push(packet.header.concerns().expect("data").0.get());
         }
     }
     assert_eq!(conns, [2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);

@@ -35,17 +35,17 @@ impl Header for GoBackNHeader {
     fn pack(self) -> Packed<Small> {
         match self {
             Self::Data { conn, seq, last } => {
-                Packed { kind: if last { DATA | LAST } else { DATA }, words: [conn.0, seq, 0] }
+                Packed { kind: if last { DATA | LAST } else { DATA }, words: [conn.get(), seq, 0] }
             }
-            Self::Ack { conn, next, answers } => Packed { kind: ACK, words: [conn.0, next, answers] },
+            Self::Ack { conn, next, answers } => Packed { kind: ACK, words: [conn.get(), next, answers] },
         }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, number, answers] = packed.words;
         match packed.kind & 0x0f {
-            DATA => Self::Data { conn: ConnId(conn), seq: number, last: packed.kind & LAST != 0 },
-            _ => Self::Ack { conn: ConnId(conn), next: number, answers },
+            DATA => Self::Data { conn: ConnId::new(conn), seq: number, last: packed.kind & LAST != 0 },
+            _ => Self::Ack { conn: ConnId::new(conn), next: number, answers },
         }
     }
 

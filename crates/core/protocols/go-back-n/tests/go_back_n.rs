@@ -7,7 +7,7 @@ use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostIn
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 fn host() -> Script<GoBackNEndpoint> {
     let config =

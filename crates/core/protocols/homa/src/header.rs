@@ -86,12 +86,12 @@ impl Header for HomaHeader {
             Self::Query { packets, .. } => (QUERY, packets, 0),
             Self::Ack { .. } => (ACK, 0, 0),
         };
-        Packed { kind, words: [self.conn().0, second, third] }
+        Packed { kind, words: [self.conn().get(), second, third] }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let Packed { kind, words: [conn, second, third] } = packed;
-        let conn = ConnId(conn);
+        let conn = ConnId::new(conn);
         match kind & 0x0f {
             DATA => Self::Data { conn, seq: second, packets: third },
             GRANT => Self::Grant { conn, until: second, priority: third as u8 & 7 },

@@ -10,7 +10,7 @@ use pullnet_transport::{
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 fn endpoint(config: &HomaConfig, addr: u32) -> HomaEndpoint {
     let info = HostInfo { addr: HostAddr(addr), rate: BitsPerSec::gbps(10) };
@@ -39,7 +39,7 @@ fn data(seq: u32, packets: u32) -> HomaHeader {
 }
 
 fn grant(conn: u32, until: u32, priority: u8) -> HomaHeader {
-    HomaHeader::Grant { conn: ConnId(conn), until, priority }
+    HomaHeader::Grant { conn: ConnId::new(conn), until, priority }
 }
 
 fn resend(first: u32, until: u32) -> HomaHeader {
@@ -57,7 +57,7 @@ fn arrives(header: HomaHeader) -> Arriving<HomaHeader> {
 
 /// Packet `seq` of another message.
 fn of(conn: u32, seq: u32, packets: u32) -> Arriving<HomaHeader> {
-    arrives(HomaHeader::Data { conn: ConnId(conn), seq, packets })
+    arrives(HomaHeader::Data { conn: ConnId::new(conn), seq, packets })
 }
 
 // The sender.
@@ -87,10 +87,10 @@ fn network_priorities_come_from_the_size_and_from_grants() {
 fn the_message_with_the_fewest_packets_left_has_the_link() {
     let mut host = endpoint(&small(), 1);
     for (conn, packets) in [(1, 9), (2, 2), (3, 5)] {
-        host.open(Instant::ZERO, FlowSpec { conn: ConnId(conn), ..message(packets) });
+        host.open(Instant::ZERO, FlowSpec { conn: ConnId::new(conn), ..message(packets) });
     }
     let sent: Vec<_> = core::iter::from_fn(|| host.poll_transmit(Instant::ZERO)).collect();
-    let conns: Vec<_> = sent.iter().map(|packet| packet.header.conn().0).collect();
+    let conns: Vec<_> = sent.iter().map(|packet| packet.header.conn().get()).collect();
     assert_eq!(conns, [2, 2, 3, 3, 3, 1, 1, 1]);
 }
 
@@ -224,7 +224,7 @@ fn a_message_whose_sender_does_not_answer_makes_room_for_another() {
         s.receives(of(7, seq, 30));
     });
     s.sends_nothing();
-    s.at(us(1000)).sends([HomaHeader::Resend { conn: ConnId(1), first: 1, until: 4 }, grant(7, 6, 0)]);
+    s.at(us(1000)).sends([HomaHeader::Resend { conn: ConnId::new(1), first: 1, until: 4 }, grant(7, 6, 0)]);
 }
 
 // Both ends.

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_port_adds_its_record_and_one_too_many_is_noticed() {
-        let packet = RdmaHeader::Data { conn: ConnId(7), seq: 3, last: false };
+        let packet = RdmaHeader::Data { conn: ConnId::new(7), seq: 3, last: false };
         let mut header = HpccHeader { packet, records: Records::default() };
         for port in 1..=MOST_HOPS as u64 {
             header = header.at_hop(&mut Port(state(5_000 * port, 100 * port, 640 * port))).unwrap();
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn answers_collect_nothing() {
-        let packet = RdmaHeader::Cnp { conn: ConnId(7) };
+        let packet = RdmaHeader::Cnp { conn: ConnId::new(7) };
         let header = HpccHeader { packet, records: Records::default() };
         assert!(header.at_hop(&mut Port(state(0, 0, 0))).is_none());
     }

@@ -8,7 +8,7 @@ use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol};
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 fn host() -> Script<MdtcpEndpoint> {
     let config = MdtcpConfig {

@@ -114,7 +114,7 @@ impl Header for MultipathHeader {
     fn pack(self) -> Packed<Medium> {
         let mut words = [0; 11];
         let (conn, subflow) = self.name();
-        (words[0], words[1]) = (conn.0, subflow);
+        (words[0], words[1]) = (conn.get(), subflow);
         let kind = match self {
             Self::Syn { .. } => SYN,
             Self::SynAck { .. } => SYN_ACK,
@@ -140,7 +140,7 @@ impl Header for MultipathHeader {
     #[inline]
     fn unpack(packed: Packed<Medium>) -> Self {
         let Packed { kind, words } = packed;
-        let (conn, subflow) = (ConnId(words[0]), words[1]);
+        let (conn, subflow) = (ConnId::new(words[0]), words[1]);
         let (first, second) = (kind & FIRST_FLAG != 0, kind & SECOND_FLAG != 0);
         match kind & 0x0f {
             SYN => Self::Syn { conn, subflow },

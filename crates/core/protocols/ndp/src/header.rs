@@ -86,7 +86,7 @@ impl NdpHeader {
             Self::Probe { conn, seq } => (PROBE, conn, seq, None),
         };
         let flag = if pull.is_some() { CARRIES_PULL } else { 0 };
-        Packed { kind: kind | flag, words: [conn.0, second, pull.unwrap_or(0)] }
+        Packed { kind: kind | flag, words: [conn.get(), second, pull.unwrap_or(0)] }
     }
 }
 
@@ -108,7 +108,7 @@ impl Header for NdpHeader {
             Self::Data { conn, seq, syn, last, pulled, priority } => {
                 let flag = |set: bool, bit: u8| if set { bit } else { 0 };
                 let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED);
-                Packed { kind: DATA | flags, words: [conn.0, seq, priority.into()] }
+                Packed { kind: DATA | flags, words: [conn.get(), seq, priority.into()] }
             }
             other => other.pack_control(),
         }
@@ -117,7 +117,7 @@ impl Header for NdpHeader {
     #[inline]
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, second, third] = packed.words;
-        let conn = ConnId(conn);
+        let conn = ConnId::new(conn);
         let pull = (packed.kind & CARRIES_PULL != 0).then_some(third);
         match packed.kind & 0x0f {
             DATA => Self::Data {
@@ -144,7 +144,7 @@ mod tests {
     fn any_header() -> impl Strategy<Value = NdpHeader> {
         let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
         parts.prop_map(|(conn, seq, [syn, last, pulled], priority, pull, kind)| {
-            let conn = ConnId(conn);
+            let conn = ConnId::new(conn);
             match kind {
                 0 => NdpHeader::Data { conn, seq, syn, last, pulled, priority },
                 1 => NdpHeader::Ack { conn, seq, pull },

@@ -55,7 +55,7 @@ impl Carriage {
             NdpHeader::Pull { number, .. } => Shape::Pull { number },
             NdpHeader::Probe { seq, .. } => Shape::Probe { seq },
         };
-        Packet { home: self.home, conn: packet.header.conn().0, tag: label.tag, shape }
+        Packet { home: self.home, conn: packet.header.conn().get(), tag: label.tag, shape }
     }
 
     /// Translates a packet that arrived from host `from`, reached by `paths` paths, for an endpoint. `None` if the
@@ -71,7 +71,7 @@ impl Carriage {
 
 /// The endpoint's header of a packet; `None` for packets for the endpoint's owner: RESET, HELLO and COOKIE.
 fn header(packet: &Packet) -> Option<NdpHeader> {
-    let conn = ConnId(packet.conn);
+    let conn = ConnId::new(packet.conn);
     Some(match packet.shape {
         Shape::Data { seq, syn, last, pulled, priority, .. } => {
             NdpHeader::Data { conn, seq, syn, last, pulled, priority }
@@ -133,7 +133,7 @@ mod tests {
     fn any_header() -> impl Strategy<Value = NdpHeader> {
         let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
         parts.prop_map(|(conn, seq, [syn, last, pulled], priority, pull, kind)| {
-            let conn = ConnId(conn);
+            let conn = ConnId::new(conn);
             match kind {
                 0 => NdpHeader::Data { conn, seq, syn, last, pulled, priority },
                 1 => NdpHeader::Ack { conn, seq, pull },

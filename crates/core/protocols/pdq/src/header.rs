@@ -111,7 +111,7 @@ fn with_rate(rate: RateUnits, byte: u8) -> u32 {
 fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
     let deadline = ask.deadline.min(MOST_DEADLINE);
     [
-        conn.0,
+        conn.get(),
         seq,
         ask.from.0,
         with_rate(ask.offered, ask.hops),
@@ -147,7 +147,7 @@ impl Ask {
         let here = self.hops;
         let elsewhere = self.paused_by.is_some_and(|switch| switch != here);
         let turn = hop.take_turn(TurnAsk {
-            flow: u64::from(self.from.0) << 32 | u64::from(conn.0),
+            flow: u64::from(self.from.0) << 32 | u64::from(conn.get()),
             deadline: if self.deadline < MOST_DEADLINE { self.deadline } else { u64::MAX },
             work: self.work,
             rounds: self.rounds,
@@ -189,7 +189,7 @@ impl Header for PdqHeader {
             Self::Ack { conn, cumulative, answers, finished, reply } => {
                 let kind = ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED);
                 let mut words = [0; 11];
-                (words[0], words[1], words[2]) = (conn.0, cumulative, answers.unwrap_or(0));
+                (words[0], words[1], words[2]) = (conn.get(), cumulative, answers.unwrap_or(0));
                 let Reply { number, rate, paused_by, probe_after } = reply.unwrap_or_default();
                 words[3] = with_rate(rate, paused_by.unwrap_or(NOBODY));
                 words[4] = u32::from(probe_after) | u32::from(number) << 16;
@@ -200,7 +200,7 @@ impl Header for PdqHeader {
 
     fn unpack(packed: Packed<Medium>) -> Self {
         let Packed { kind, words } = packed;
-        let conn = ConnId(words[0]);
+        let conn = ConnId::new(words[0]);
         match kind & 0x0f {
             DATA => Self::Data { conn, seq: words[1], last: kind & LAST != 0, ask: ask_of(kind, &words) },
             PROBE => Self::Probe { conn, given_up: kind & GIVEN_UP != 0, ask: ask_of(kind, &words) },
@@ -266,7 +266,7 @@ mod tests {
 
     /// The header after these ports.
     fn pass(ask: Ask, ports: &mut [Port]) -> Ask {
-        let mut header = PdqHeader::Probe { conn: ConnId(7), given_up: false, ask };
+        let mut header = PdqHeader::Probe { conn: ConnId::new(7), given_up: false, ask };
         for port in ports {
             header = header.at_hop(port).unwrap();
         }
@@ -308,9 +308,10 @@ mod tests {
     fn ports_without_turns_and_acks_change_nothing() {
         struct Other;
         impl Hop for Other {}
-        let data = PdqHeader::Data { conn: ConnId(7), seq: 3, last: false, ask: ask() };
+        let data = PdqHeader::Data { conn: ConnId::new(7), seq: 3, last: false, ask: ask() };
         let reply = Some(ask().reply());
-        let ack = PdqHeader::Ack { conn: ConnId(7), cumulative: 1, answers: None, finished: false, reply };
+        let ack =
+            PdqHeader::Ack { conn: ConnId::new(7), cumulative: 1, answers: None, finished: false, reply };
         assert!(data.at_hop(&mut Other).is_none() && ack.at_hop(&mut port(1)).is_none());
     }
 

@@ -52,19 +52,19 @@ impl Header for PfabricHeader {
     fn pack(self) -> Packed<Small> {
         match self {
             Self::Data { conn, seq, rank, last } => {
-                Packed { kind: DATA | flag(last, LAST), words: [conn.0, seq, rank] }
+                Packed { kind: DATA | flag(last, LAST), words: [conn.get(), seq, rank] }
             }
-            Self::Probe { conn, rank } => Packed { kind: PROBE, words: [conn.0, 0, rank] },
+            Self::Probe { conn, rank } => Packed { kind: PROBE, words: [conn.get(), 0, rank] },
             Self::Ack { conn, cumulative, answers, finished } => Packed {
                 kind: ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED),
-                words: [conn.0, cumulative, answers.unwrap_or(0)],
+                words: [conn.get(), cumulative, answers.unwrap_or(0)],
             },
         }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let Packed { kind, words: [conn, second, third] } = packed;
-        let conn = ConnId(conn);
+        let conn = ConnId::new(conn);
         match kind & 0x0f {
             DATA => Self::Data { conn, seq: second, rank: third, last: kind & LAST != 0 },
             PROBE => Self::Probe { conn, rank: third },

@@ -10,7 +10,7 @@ use pullnet_transport::{
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 fn endpoint(config: &PfabricConfig, addr: u32) -> PfabricEndpoint {
     let info = HostInfo { addr: HostAddr(addr), rate: BitsPerSec::gbps(10) };
@@ -171,10 +171,10 @@ fn every_packet_is_acknowledged_and_a_finished_flow_says_so() {
 fn the_flow_with_the_fewest_packets_left_has_the_link() {
     let mut host = endpoint(&small(), 1);
     for (conn, packets) in [(1, 9), (2, 3), (3, 5)] {
-        host.open(Instant::ZERO, FlowSpec { conn: ConnId(conn), ..flow(packets) });
+        host.open(Instant::ZERO, FlowSpec { conn: ConnId::new(conn), ..flow(packets) });
     }
     let sent: Vec<_> = core::iter::from_fn(|| host.poll_transmit(Instant::ZERO)).collect();
-    let conns: Vec<_> = sent.iter().map(|packet| packet.header.concerns().unwrap().0.0).collect();
+    let conns: Vec<_> = sent.iter().map(|packet| packet.header.concerns().unwrap().0.get()).collect();
     assert_eq!(conns, [2, 2, 2, 3, 3, 3, 1, 1, 1]);
 }
 

@@ -119,7 +119,7 @@ impl Header for PhostHeader {
     #[inline]
     fn pack(self) -> Packed<Medium> {
         let mut words = [0; 11];
-        words[0] = self.conn().0;
+        words[0] = self.conn().get();
         let kind = match self {
             Self::Rts { about, again, .. } => {
                 RTS | pack_about(about, &mut words) | if again { AGAIN } else { 0 }
@@ -144,7 +144,7 @@ impl Header for PhostHeader {
     #[inline]
     fn unpack(packed: Packed<Medium>) -> Self {
         let Packed { kind, words } = packed;
-        let conn = ConnId(words[0]);
+        let conn = ConnId::new(words[0]);
         match kind & 0x0f {
             RTS => Self::Rts { conn, about: unpack_about(kind, &words), again: kind & AGAIN != 0 },
             WAIT => Self::Wait { conn, left: words[1] },

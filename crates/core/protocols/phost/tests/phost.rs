@@ -12,7 +12,7 @@ use pullnet_transport::{
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 /// Time of a full packet at 10 Gb/s, in nanoseconds.
 const MT: u64 = 1200;
 
@@ -61,7 +61,7 @@ fn arrives(header: PhostHeader) -> Arriving<PhostHeader> {
 
 /// The same packet of another connection.
 fn of(conn: u32, header: PhostHeader) -> Arriving<PhostHeader> {
-    let conn = ConnId(conn);
+    let conn = ConnId::new(conn);
     arrives(match header {
         PhostHeader::Rts { about, again, .. } => PhostHeader::Rts { conn, about, again },
         PhostHeader::Data { seq, number, about, .. } => PhostHeader::Data { conn, seq, number, about },
@@ -72,7 +72,7 @@ fn of(conn: u32, header: PhostHeader) -> Arriving<PhostHeader> {
 /// Departure times of the tokens since the last call, in packet times, with their connections.
 fn tokens(script: &mut Script<PhostEndpoint>) -> Vec<(f64, u32)> {
     let of_token = |sent: pullnet_transport::script::Sent<PhostHeader>| match sent.packet.header {
-        PhostHeader::Token { conn, .. } => Some((sent.at.0 as f64 / (MT * 1000) as f64, conn.0)),
+        PhostHeader::Token { conn, .. } => Some((sent.at.0 as f64 / (MT * 1000) as f64, conn.get())),
         _ => None,
     };
     script.sent().into_iter().filter_map(of_token).collect()
@@ -122,17 +122,17 @@ fn free_tokens_expire_with_their_packet_times() {
 fn the_source_sends_the_flow_with_the_fewest_packets_left() {
     let mut source = endpoint(&authors(), 1);
     for (conn, packets) in [(0, 30), (1, 20), (2, 40)] {
-        source.open(Instant::ZERO, FlowSpec { conn: ConnId(conn), ..flow(packets) });
+        source.open(Instant::ZERO, FlowSpec { conn: ConnId::new(conn), ..flow(packets) });
     }
     for conn in [0, 1, 2] {
         // Flow 2 has nearly ended.
         let left = [30, 20, 1][conn as usize];
-        let header = PhostHeader::Token { conn: ConnId(conn), seq: 0, number: 0, left };
+        let header = PhostHeader::Token { conn: ConnId::new(conn), seq: 0, number: 0, left };
         let (paths, wire, fate) = (1, 40, Fate::Whole);
         source.handle(Instant::ZERO, Received { from: THERE, paths, wire, fate, ce: false, header });
     }
     let sent: Vec<_> = core::iter::from_fn(|| source.poll_transmit(Instant::ZERO)).skip(3).collect();
-    assert_eq!(sent.iter().map(|packet| packet.header.conn().0).collect::<Vec<_>>(), [2, 1, 0]);
+    assert_eq!(sent.iter().map(|packet| packet.header.conn().get()).collect::<Vec<_>>(), [2, 1, 0]);
 }
 
 #[test]
@@ -290,8 +290,8 @@ fn one_ack_says_that_everything_is_there_and_is_repeated_when_asked() {
 fn a_repeated_rts_is_answered_while_others_go_first() {
     let mut s = host(&authors());
     s.receives(of(1, rts(about(30, 0)))).receives(of(2, rts(about(12, 0)))).sent();
-    let again = PhostHeader::Rts { conn: ConnId(1), about: about(30, 0), again: true };
-    s.receives(arrives(again)).sends([PhostHeader::Wait { conn: ConnId(1), left: 30 }]);
+    let again = PhostHeader::Rts { conn: ConnId::new(1), about: about(30, 0), again: true };
+    s.receives(arrives(again)).sends([PhostHeader::Wait { conn: ConnId::new(1), left: 30 }]);
 }
 
 // Policies.

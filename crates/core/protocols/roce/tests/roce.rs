@@ -11,7 +11,7 @@ use pullnet_transport::{
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 /// Packets of 1250 B on the wire: 1 us at 10 Gb/s.
 fn config(recovery: Recovery) -> RoceConfig {

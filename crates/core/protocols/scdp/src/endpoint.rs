@@ -155,7 +155,7 @@ impl ScdpEndpoint {
         let Some(slot) = self.senders.find(to, conn) else { return self.on_group_done(now, to, conn) };
         let row = self.senders.get_mut(slot).map_or(0, |sender| sender.row);
         let counts = self.close_sender(now, to, conn, slot);
-        self.events.push_back(Event::Completed { to, conn: ConnId(conn.0 + row), counts });
+        self.events.push_back(Event::Completed { to, conn: ConnId::new(conn.get() + row), counts });
     }
 
     /// Handles the DONE of one of several receivers.
@@ -166,7 +166,7 @@ impl ScdpEndpoint {
             Some((row, sender.take_counts(), sender.group.as_ref().is_none_or(Group::is_empty)))
         });
         let Some(Some((row, counts, over))) = done else { return };
-        self.events.push_back(Event::Completed { to, conn: ConnId(conn.0 + row), counts });
+        self.events.push_back(Event::Completed { to, conn: ConnId::new(conn.get() + row), counts });
         if over {
             self.close_sender(now, key, conn, slot);
         }
@@ -194,7 +194,7 @@ impl ScdpEndpoint {
         for member in behind {
             self.events.push_back(Event::Failed {
                 to: member.addr,
-                conn: ConnId(conn.0 + member.row),
+                conn: ConnId::new(conn.get() + member.row),
                 reason: FailureReason::of_protocol(&"the receiver keeps its group waiting"),
                 counts: core::mem::take(&mut counts),
             });
@@ -215,7 +215,7 @@ impl ScdpEndpoint {
         let mut counts = self.close_sender(now, key, conn, slot);
         for (to, row) in members {
             let counts = core::mem::take(&mut counts);
-            self.events.push_back(Event::Failed { to, conn: ConnId(conn.0 + row), reason, counts });
+            self.events.push_back(Event::Failed { to, conn: ConnId::new(conn.get() + row), reason, counts });
         }
     }
 
@@ -453,13 +453,13 @@ impl ScdpEndpoint {
                 let counts = self.close_sender(now, to, conn, slot);
                 self.events.push_back(Event::Failed {
                     to,
-                    conn: ConnId(conn.0 + row),
+                    conn: ConnId::new(conn.get() + row),
                     reason: FailureReason::ReceiverSilent,
                     counts,
                 });
             }
             Some((to, conn, row, false, Ok(seq))) => {
-                self.events.push_back(Event::TimedOut { to, conn: ConnId(conn.0 + row), seq });
+                self.events.push_back(Event::TimedOut { to, conn: ConnId::new(conn.get() + row), seq });
             }
             Some((.., true, Ok(_))) | None => {}
         }
@@ -512,8 +512,8 @@ impl Transport for ScdpEndpoint {
         }
         // The flow to the first receiver was refused, and so the others are.
         let Some(Event::Failed { reason, .. }) = self.events.back().copied() else { return };
-        for (conn, member) in (flow.conn.0..).zip(receivers).skip(1) {
-            self.refuse(&FlowSpec { conn: ConnId(conn), to: member.addr, ..flow }, reason);
+        for (conn, member) in (flow.conn.get()..).zip(receivers).skip(1) {
+            self.refuse(&FlowSpec { conn: ConnId::new(conn), to: member.addr, ..flow }, reason);
         }
     }
 
@@ -558,7 +558,7 @@ impl Transport for ScdpEndpoint {
             visit(FlowStatus {
                 side: Side::Sender,
                 peer,
-                conn: ConnId(sender.conn.0 + row),
+                conn: ConnId::new(sender.conn.get() + row),
                 bytes: sender.acked_bytes,
                 last_progress: sender.last_progress,
                 waiting_for: sender.waiting_for(),

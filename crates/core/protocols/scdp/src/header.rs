@@ -87,7 +87,7 @@ fn pack_symbol(conn: ConnId, symbol: Symbol) -> Packed<Medium> {
     let sizes = u32::from(size) << 16 | u32::from(most);
     let esi = u32::from(symbol.priority) << 24 | symbol.esi;
     let words = [
-        conn.0,
+        conn.get(),
         symbol.block,
         esi,
         low,
@@ -131,15 +131,15 @@ impl Header for ScdpHeader {
             Self::Symbol { conn, symbol } => pack_symbol(conn, symbol),
             Self::Pull { conn, number, first, block, extra, fin } => Packed {
                 kind: if fin { PULL | FIN } else { PULL },
-                words: [conn.0, number, first, block, extra, 0, 0, 0, 0, 0, 0],
+                words: [conn.get(), number, first, block, extra, 0, 0, 0, 0, 0, 0],
             },
-            Self::Done { conn } => Packed { kind: DONE, words: [conn.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
+            Self::Done { conn } => Packed { kind: DONE, words: [conn.get(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] },
         }
     }
 
     fn unpack(packed: Packed<Medium>) -> Self {
         let [conn, number, first, block, extra, ..] = packed.words;
-        let conn = ConnId(conn);
+        let conn = ConnId::new(conn);
         match packed.kind & 0x0f {
             SYMBOL => Self::Symbol { conn, symbol: unpack_symbol(packed.kind, &packed.words) },
             PULL => Self::Pull { conn, number, first, block, extra, fin: packed.kind & FIN != 0 },
@@ -167,7 +167,7 @@ mod tests {
             of in 1u16.., sender: u16,
         ) {
             let [conn, block, number, served, extra] = words;
-            let (conn, [syn, fin, group], share) = (ConnId(conn), flags, Share::new(sender % of, of).unwrap());
+            let (conn, [syn, fin, group], share) = (ConnId::new(conn), flags, Share::new(sender % of, of).unwrap());
             let shape = Shape { bytes, symbol: small[0], most: small[1] };
             let symbol = Symbol { shape, block, esi, number, pushed: small[2], syn, fin, served, priority, share, group };
             for header in [

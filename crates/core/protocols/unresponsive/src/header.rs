@@ -36,15 +36,15 @@ impl Header for UnresponsiveHeader {
 
     fn pack(self) -> Packed<Small> {
         let (kind, end, words) = match self {
-            Self::Data { conn, seq, last } => (DATA, last, [conn.0, seq, 0]),
-            Self::Ack { conn, seq, cumulative, finished } => (ACK, finished, [conn.0, seq, cumulative]),
+            Self::Data { conn, seq, last } => (DATA, last, [conn.get(), seq, 0]),
+            Self::Ack { conn, seq, cumulative, finished } => (ACK, finished, [conn.get(), seq, cumulative]),
         };
         Packed { kind: if end { kind | END } else { kind }, words }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, seq, cumulative] = packed.words;
-        let (conn, end) = (ConnId(conn), packed.kind & END != 0);
+        let (conn, end) = (ConnId::new(conn), packed.kind & END != 0);
         match packed.kind & 0x0f {
             DATA => Self::Data { conn, seq, last: end },
             _ => Self::Ack { conn, seq, cumulative, finished: end },

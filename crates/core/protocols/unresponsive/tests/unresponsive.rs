@@ -7,7 +7,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_unresponsive::{Unresponsive, UnresponsiveConfig, UnresponsiveEndpoint, UnresponsiveHeader};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 fn config() -> UnresponsiveConfig {
     let (rate, give_up) = (Some(BitsPerSec::gbps(1)), Picos::from_millis(50));

@@ -116,7 +116,7 @@ impl Answers {
 mod tests {
     use super::*;
 
-    const WAY: Way = (HostAddr(3), ConnId(7), 1);
+    const WAY: Way = (HostAddr(3), ConnId::new(7), 1);
 
     fn all(answers: &mut Answers) -> Vec<Shape> {
         std::iter::from_fn(|| answers.pop()).map(|answer| answer.shape).collect()
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn connections_do_not_mix() {
         let mut answers = Answers::default();
-        let other = (HostAddr(3), ConnId(8), 2);
+        let other = (HostAddr(3), ConnId::new(8), 2);
         answers.acknowledge(WAY, 1, None);
         answers.acknowledge(other, 2, Some(1));
         answers.acknowledge(WAY, 0, None);

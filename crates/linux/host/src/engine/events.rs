@@ -114,7 +114,7 @@ impl<C: Carrier> Engine<C> {
 
     fn sending_failed(&mut self, now: Instant, to: HostAddr, conn: ConnId, reason: FailureReason) {
         let Some(index) = self.streams.find(&Name::of(to, conn, false)) else { return };
-        tracing::debug!(conn = conn.0, %reason, "the transport gave up");
+        tracing::debug!(conn = conn.get(), %reason, "the transport gave up");
         let error = match reason {
             FailureReason::ReceiverSilent => StreamError::Silent,
             reason => {

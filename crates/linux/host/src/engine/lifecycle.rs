@@ -64,13 +64,13 @@ impl<C: Carrier> Engine<C> {
             return Err(Reason::KEYED);
         }
         if let Err(reason) = self.check_opening(from, service) {
-            self.barred.note(now, Key { peer: from, conn: conn.0 }, reason);
+            self.barred.note(now, Key { peer: from, conn: conn.get() }, reason);
             return Err(reason);
         }
         let peer = self.hold_peer(now, from);
-        let name = Name { peer, number: conn.0, ours: false };
+        let name = Name { peer, number: conn.get(), ours: false };
         let index = self.streams.insert(name, |id| {
-            let stream = Stream::new(now, id, peer, conn.0, service);
+            let stream = Stream::new(now, id, peer, conn.get(), service);
             Stream {
                 ours: false,
                 owner: Owner::Nascent,
@@ -81,7 +81,7 @@ impl<C: Carrier> Engine<C> {
             }
         });
         self.totals.incoming += 1;
-        tracing::debug!(%from, service, number = conn.0, "stream arrived");
+        tracing::debug!(%from, service, number = conn.get(), "stream arrived");
         self.add_nascent(now, index, peer);
         if whole {
             self.promote(now, index);
@@ -285,7 +285,7 @@ impl<C: Carrier> Engine<C> {
 
     fn bar(&mut self, now: Instant, peer: HostAddr, conn: ConnId, reason: Reason) {
         if let Some(address) = self.peers.get(peer).map(|peer| peer.address) {
-            self.barred.note(now, Key { peer: address, conn: conn.0 }, reason);
+            self.barred.note(now, Key { peer: address, conn: conn.get() }, reason);
         }
     }
 

@@ -66,7 +66,7 @@ impl<C: Carrier> Engine<C> {
             _ => self.answering = tag,
         }
         let peer = self.peers.find(from);
-        let name = peer.map(|peer| Name::of(peer, ConnId(arrived.packet.conn), theirs));
+        let name = peer.map(|peer| Name::of(peer, ConnId::new(arrived.packet.conn), theirs));
         match name.and_then(|name| self.streams.find(&name)) {
             Some(index) => self.take(now, index, arrived),
             None => self.take_unknown(now, from, peer, arrived),
@@ -149,7 +149,7 @@ impl<C: Carrier> Engine<C> {
     /// Acknowledges a late packet of a connection that has received everything.
     fn answer_late(&mut self, peer: HostAddr, arrived: &Arrived<'_>) {
         if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
-            self.say(peer, ConnId(arrived.packet.conn), Shape::Ack { seq, also: 0, pull: None });
+            self.say(peer, ConnId::new(arrived.packet.conn), Shape::Ack { seq, also: 0, pull: None });
         }
     }
 
@@ -170,7 +170,7 @@ impl<C: Carrier> Engine<C> {
         if !sends || arrived.fate == Fate::Returned {
             return self.totals.refused.unknown += 1;
         }
-        let conn = ConnId(arrived.packet.conn);
+        let conn = ConnId::new(arrived.packet.conn);
         let opening = self.opening(from, arrived);
         if let Some((_, stamp)) = opening
             && !self.is_proven(now, from, &arrived.packet, stamp)
@@ -181,7 +181,7 @@ impl<C: Carrier> Engine<C> {
             }
             return;
         }
-        if let Some(reason) = self.barred.reason(&Key { peer: from, conn: conn.0 }) {
+        if let Some(reason) = self.barred.reason(&Key { peer: from, conn: conn.get() }) {
             return self.answer_reset(now, arrived, reason);
         }
         if let Some(peer) = peer.filter(|peer| self.transport.remembers(*peer, conn)) {
@@ -210,7 +210,7 @@ impl<C: Carrier> Engine<C> {
             Shape::Data { syn: true, seq, service, priority, stamp, .. }
                 if conn & REPLY == 0 && seq < LARGEST_FIRST_WINDOW =>
             {
-                let (conn, whole) = (ConnId(conn), arrived.fate == Fate::Whole);
+                let (conn, whole) = (ConnId::new(conn), arrived.fate == Fate::Whole);
                 Some((Opening { from, conn, service, priority, tag, whole }, stamp))
             }
             _ => None,
@@ -244,7 +244,7 @@ impl<C: Carrier> Engine<C> {
         // An answer to a packet of an unknown stream carries the tag of that packet.
         let tag = self.tag(&Name::of(peer, conn, theirs)).unwrap_or(self.answering);
         if let Some(route) = self.route(peer, path) {
-            let packet = Packet { home: self.options.port, conn: conn.0, tag: tag.value, shape };
+            let packet = Packet { home: self.options.port, conn: conn.get(), tag: tag.value, shape };
             self.put_control(route, packet, tag.sealed);
         }
     }
@@ -332,7 +332,7 @@ impl<C: Carrier> Engine<C> {
         let Answer { to, path, conn, shape } = self.answers.pop()?;
         let tag = self.tag(&Name::of(to, conn, true))?;
         let route = self.route(to, path)?;
-        let packet = Packet { home: self.options.port, conn: conn.0, tag: tag.value, shape };
+        let packet = Packet { home: self.options.port, conn: conn.get(), tag: tag.value, shape };
         self.writer().write(frame, &route, &packet, &[], tag.sealed)
     }
 

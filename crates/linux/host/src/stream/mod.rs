@@ -133,12 +133,12 @@ impl Stream {
 
     /// The connection in which this host sends.
     pub fn sending_conn(&self) -> ConnId {
-        ConnId(if self.ours { self.number } else { self.number | REPLY })
+        ConnId::new(if self.ours { self.number } else { self.number | REPLY })
     }
 
     /// The connection in which this host receives.
     pub fn receiving_conn(&self) -> ConnId {
-        ConnId(if self.ours { self.number | REPLY } else { self.number })
+        ConnId::new(if self.ours { self.number | REPLY } else { self.number })
     }
 
     /// Whether everything that was written is acknowledged, with the end if there is one.

@@ -24,12 +24,12 @@ pub(super) fn no_loop(root: &Reader<'_>, ports: &[NamedPort], learning: &Learnin
 /// each line joins two groups that were separate before.
 pub(super) fn has_loop(ports: &[NamedPort], used: impl Fn(PortId) -> bool) -> bool {
     let mut group: Vec<u32> =
-        (0..=ports.iter().map(|port| port.settings.node.0).max().unwrap_or(0)).collect();
+        (0..=ports.iter().map(|port| port.settings.node.get()).max().unwrap_or(0)).collect();
     for (number, port) in (0..).zip(ports) {
-        let line = |peer: &PortId| PortId(number) < *peer && (used(PortId(number)) || used(*peer));
+        let line = |peer: &PortId| PortId::new(number) < *peer && (used(PortId::new(number)) || used(*peer));
         let Some(peer) = port.settings.peer.filter(line) else { continue };
-        let Some(other) = ports.get(peer.0 as usize) else { continue };
-        let [a, b] = [port, other].map(|port| group[port.settings.node.0 as usize]);
+        let Some(other) = ports.get(peer.get() as usize) else { continue };
+        let [a, b] = [port, other].map(|port| group[port.settings.node.get() as usize]);
         if a == b {
             return true;
         }

@@ -25,7 +25,7 @@ impl SwitchFile {
             json!({ "name": name, "switch": port.switch, "interface": interface, "rate_bps": port.settings.rate.get() })
         });
         let entries = self.entries.iter().map(|(_, mac, entry)| {
-            let ports: Vec<_> = entry.ports.iter().map(|port| port.0).collect();
+            let ports: Vec<_> = entry.ports.iter().map(|port| port.get()).collect();
             json!({ "mac": mac.to_string(), "ports": ports, "shift": entry.selection.shift, "mask": entry.selection.mask })
         });
         let (packets, bytes) = match room {

@@ -87,13 +87,13 @@ impl SwitchFile {
     pub fn read_faults(&self, name: &str, text: &str) -> Result<Vec<Fault>, Vec<SpecError>> {
         let fault = SubTable::list("fault", "What goes wrong.", Shape::of(&[FaultSettings::FIELDS]));
         let names =
-            (0..).zip(&self.ports).map(|(number, port)| (port.name.as_str(), PortId(number))).collect();
+            (0..).zip(&self.ports).map(|(number, port)| (port.name.as_str(), PortId::new(number))).collect();
         read(name, text, &Disk, &Shape::of(&[]).with(fault), |root| Some(ports::faults(root, &names)))
     }
 
     /// The number of the port `name`.
     pub fn port(&self, name: &str) -> Option<PortId> {
-        (0..).zip(&self.ports).find(|(_, port)| port.name == name).map(|(number, _)| PortId(number))
+        (0..).zip(&self.ports).find(|(_, port)| port.name == name).map(|(number, _)| PortId::new(number))
     }
 }
 
@@ -123,7 +123,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     let marks = MarkSettings::marks(root);
     let ports = ports::read(root);
     let names: BTreeMap<&str, PortId> =
-        (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId(number))).collect();
+        (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId::new(number))).collect();
     let entries = ports::entries(root, &ports, &names);
     let groups = ports::groups(root, &ports, &names);
     let faults = ports::faults(root, &names);

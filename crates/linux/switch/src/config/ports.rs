@@ -44,13 +44,13 @@ pub(super) fn read(root: &Reader<'_>) -> Vec<NamedPort> {
     }
     let position = |name: &String| (0..).zip(&written).find(|(_, (_, port))| port.name == *name);
     let named = |(_, port): &(Reader<'_>, PortFileSettings)| {
-        let peer = port.peer.as_ref().and_then(position).map(|(number, _)| PortId(number));
+        let peer = port.peer.as_ref().and_then(position).map(|(number, _)| PortId::new(number));
         let PortFileSettings { rate, delay, paced, .. } = *port;
         NamedPort {
             name: port.name.clone(),
             switch: port.switch.clone(),
             interface: port.interface.clone(),
-            settings: PortSettings { node: NodeId(number(&port.switch)), rate, delay, paced, peer },
+            settings: PortSettings { node: NodeId::new(number(&port.switch)), rate, delay, paced, peer },
         }
     };
     written.iter().map(named).collect()
@@ -147,7 +147,7 @@ fn ports_of(
             Some(port) if found.contains(port) => {
                 reader.refuse("ports", format!("names \"{name}\" twice; name each port once"));
             }
-            Some(port) if ports[port.0 as usize].switch == switch => found.push(*port),
+            Some(port) if ports[port.get() as usize].switch == switch => found.push(*port),
             Some(_) => reader.refuse("ports", format!("names \"{name}\", which is a port of another switch")),
             None => reader.refuse(
                 "ports",

@@ -44,7 +44,7 @@ fn rest() {
 
 impl<Q: Discipline<Slot>> Engine<Q> {
     pub fn new(fabric: Fabric<Q, Ndp, FileCapture>, outer: Vec<Outer>, file: SwitchFile) -> Self {
-        let position = |port: u32| outer.iter().position(|outer| outer.port == PortId(port));
+        let position = |port: u32| outer.iter().position(|outer| outer.port == PortId::new(port));
         let of_port = (0..file.ports.len() as u32).map(position).collect();
         Self {
             fabric,
@@ -104,7 +104,7 @@ impl<Q: Discipline<Slot>> Engine<Q> {
         while let Some(departure) = self.fabric.poll_departure() {
             any = true;
             self.late.note(now.since(departure.at).0);
-            match self.of_port[departure.port.0 as usize] {
+            match self.of_port[departure.port.get() as usize] {
                 Some(position) => self.outer[position].stuck.push_back(departure),
                 // Unreachable: frames depart only from ports on interfaces.
                 None => self.fabric.release(departure.frame),
@@ -130,8 +130,8 @@ impl<Q: Discipline<Slot>> Engine<Q> {
             PortStatus {
                 name: port.name.clone(),
                 switch: port.switch.clone(),
-                counters: *self.fabric.counters(PortId(number)),
-                held: self.fabric.held(PortId(number)),
+                counters: *self.fabric.counters(PortId::new(number)),
+                held: self.fabric.held(PortId::new(number)),
                 io: outer.map(|outer| InterfaceStatus {
                     counters: outer.counters(),
                     dropped: outer.dropped,

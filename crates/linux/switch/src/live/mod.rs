@@ -62,7 +62,7 @@ pub enum LiveError {
         error: io::Error,
     },
     /// Peers of ports do not match. A file that passed its checks has no such ports.
-    #[error("port {} names port {} as its peer, which does not name it", .0.port.0, .0.peer.0)]
+    #[error("port {} names port {} as its peer, which does not name it", .0.port.get(), .0.peer.get())]
     Joined(WrongPort),
     /// The switch's thread ended unexpectedly (a bug).
     #[error("the thread of the switch ended by itself")]

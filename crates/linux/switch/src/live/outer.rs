@@ -42,7 +42,7 @@ impl Outer {
     pub fn open_all(file: &SwitchFile) -> Result<Vec<Self>, LiveError> {
         let named = (0..).zip(&file.ports);
         let on_interface =
-            named.filter_map(|(number, port)| Some((PortId(number), port, port.interface.as_ref()?)));
+            named.filter_map(|(number, port)| Some((PortId::new(number), port, port.interface.as_ref()?)));
         on_interface
             .map(|(number, port, interface)| {
                 let io = open(file.io, interface);

@@ -74,7 +74,7 @@ struct Flows;
 impl Ear for Flows {
     fn hear(&mut self, _: usize, arrived: &Arrived<'_>) -> Which {
         let header = header(arrived).expect("nobody sends a RESET");
-        Which::with(&header, header.conn().0)
+        Which::with(&header, header.conn().get())
     }
 }
 

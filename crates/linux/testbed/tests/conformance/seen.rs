@@ -21,7 +21,7 @@ const WIRE: u64 = FULL + pullnet_testbed::HEADERS as u64;
 /// The text of a record.
 pub fn text(record: &RunRecord) -> String {
     let mut text = String::new();
-    for (host, name) in [(HostId(0), "A"), (HostId(1), "B")] {
+    for (host, name) in [(HostId::new(0), "A"), (HostId::new(1), "B")] {
         let sent: Vec<_> = record.recorded.packets().iter().filter(|row| row.host == host).collect();
         let sent: Vec<_> = sent.into_iter().filter(|row| row.direction == Direction::Sent).collect();
         for kind in NdpHeader::KINDS {
@@ -47,7 +47,7 @@ fn header(row: &PacketRow) -> NdpHeader {
 
 fn word(row: &PacketRow) -> String {
     let header = header(row);
-    packet(&header, u64::from(row.wire) + FULL - WIRE, header.conn().0)
+    packet(&header, u64::from(row.wire) + FULL - WIRE, header.conn().get())
 }
 
 /// A packet of the flow or connection `flow`, with `payload` bytes of payload if it is data.

@@ -98,7 +98,7 @@ impl Discipline<Packet> for Scripted {
             return self.leave(packet, Fate::Whole, cx);
         }
         let header = NdpHeader::unpack(packet.packed());
-        let which = Which::with(&header, header.conn().0);
+        let which = Which::with(&header, header.conn().get());
         let leaving = stage.0.lock().expect("nobody panics while playing").pass(which, &packet);
         if leaving.is_empty() {
             // Held packets are counted as dropped too; no test reads that count.

@@ -144,7 +144,7 @@ fn out_of(topology: &Topology, node: NodeId) -> impl Iterator<Item = LinkRef> + 
         NodeKind::Host(host) => Some(LinkRef::Nic(host)),
         NodeKind::Switch => None,
     };
-    nic.into_iter().chain(this.ports.clone().map(|port| LinkRef::Port(PortId(port))))
+    nic.into_iter().chain(this.ports.clone().map(|port| LinkRef::Port(PortId::new(port))))
 }
 
 /// The opposite direction of the same cable.

@@ -96,7 +96,7 @@ impl LoadOptions {
 /// back = { delay = "3 us" }       # from right to left; what it leaves out is as from left to right
 /// "#;
 /// let topology = pullnet_topology::load("racks.toml", text, &Default::default())?;
-/// let (a, b) = (pullnet_units::HostId(0), pullnet_units::HostId(1));
+/// let (a, b) = (pullnet_units::HostId::new(0), pullnet_units::HostId::new(1));
 /// assert_eq!(topology.path_count(topology.addr(a), topology.addr(b)), 2);
 /// # Ok::<(), pullnet_topology::LoadErrors>(())
 /// ```

@@ -54,13 +54,17 @@ fn cables(topology: &Topology, name: &str) -> Result<Vec<Cable>, TopologyError> 
     let switches = topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
     let mut waiting: Vec<VecDeque<PortId>> = switches
         .map(|node| {
-            node.ports.clone().map(PortId).filter(|port| topology.ports[*port].reverse.is_some()).collect()
+            node.ports
+                .clone()
+                .map(PortId::new)
+                .filter(|port| topology.ports[*port].reverse.is_some())
+                .collect()
         })
         .collect();
     let hosts = topology.hosts.len();
     let front = |waiting: &[VecDeque<PortId>], node: NodeId| waiting[node.index() - hosts].front().copied();
     let mut todo: BTreeSet<u32> = (hosts as u32..topology.nodes.len() as u32).collect();
-    while let Some(node) = todo.pop_first().map(NodeId) {
+    while let Some(node) = todo.pop_first().map(NodeId::new) {
         while let Some(port) = front(&waiting, node) {
             let found = &topology.ports[port];
             let (Peer::Switch(peer), Some(back)) = (found.peer, found.reverse) else { break };
@@ -71,7 +75,7 @@ fn cables(topology: &Topology, name: &str) -> Result<Vec<Cable>, TopologyError> 
             for end in [node, peer] {
                 waiting[end.index() - hosts].pop_front();
             }
-            todo.insert(peer.0);
+            todo.insert(peer.get());
         }
     }
     match waiting.iter().all(VecDeque::is_empty) {
@@ -137,7 +141,7 @@ fn hpcc(topology: &Topology, name: &str) -> Result<String, TopologyError> {
             );
             return Err(refuse(name, what, "write a .toml file"));
         }
-        let _ = writeln!(text, "{} {} {} {} 0", a.0, b.0, data_rate(there.rate), time(there.delay));
+        let _ = writeln!(text, "{} {} {} {} 0", a.get(), b.get(), data_rate(there.rate), time(there.delay));
     }
     Ok(text)
 }

@@ -24,7 +24,7 @@ pub fn walk(
     loop {
         assert!(ports.len() < topology.nodes.len(), "a loop: {ports:?}");
         let port = next(at);
-        assert!(topology.nodes[at].ports.contains(&port.0), "{port:?} belongs to another switch");
+        assert!(topology.nodes[at].ports.contains(&port.get()), "{port:?} belongs to another switch");
         ports.push(port);
         match topology.ports[port].peer {
             Peer::Host(host) => return (host, ports),
@@ -46,7 +46,7 @@ pub fn between_switches(topology: &Topology, route: &[PortId]) -> Vec<PortId> {
 pub fn assert_wired(topology: &Topology) {
     let mut into: Vec<Vec<u16>> = vec![Vec::new(); topology.nodes.len()];
     for (id, port) in topology.ports.enumerate() {
-        assert!(topology.nodes[port.node].ports.contains(&id.0));
+        assert!(topology.nodes[port.node].ports.contains(&id.get()));
         match port.peer {
             Peer::Host(host) => {
                 into[topology.hosts[host].node.index()].push(port.ingress);

@@ -56,7 +56,8 @@ fn degrees(topology: &Topology) -> BTreeMap<String, BTreeSet<usize>> {
             "nics" => "nics",
             _ => word,
         });
-        let up = node.ports.clone().filter(|port| topology.ports[PortId(*port)].reverse.is_some()).count();
+        let up =
+            node.ports.clone().filter(|port| topology.ports[PortId::new(*port)].reverse.is_some()).count();
         degrees.entry(word.to_owned()).or_default().insert(up);
     }
     degrees
@@ -114,7 +115,7 @@ fn augmenting(room: &BTreeMap<(usize, usize), u64>, source: usize, sink: usize) 
 }
 
 fn paths(topology: &Topology, a: u32, b: u32) -> u16 {
-    topology.path_count(topology.addr(HostId(a)), topology.addr(HostId(b)))
+    topology.path_count(topology.addr(HostId::new(a)), topology.addr(HostId::new(b)))
 }
 
 proptest! {
@@ -144,7 +145,7 @@ proptest! {
     ) {
         let shortest = Jellyfish { seed, ..Jellyfish::default() };
         let longer = Jellyfish { max_paths, longer_paths: true, ..shortest.clone() }.build().unwrap();
-        let (src, dst) = (HostId(a), HostId(b));
+        let (src, dst) = (HostId::new(a), HostId::new(b));
         prop_assume!(first_switch(&longer, src) != first_switch(&longer, dst));
         assert_paths(&longer, src, dst);
         // In this graph of 12 switches with 4 links each, any two have far more than 20 paths.
@@ -168,7 +169,7 @@ proptest! {
         all_of(&degrees(&topology), "switch", degree);
         prop_assert_eq!(topology.hosts.len() as u32, switches * hosts);
         for port in topology.ports.iter().filter(|port| port.reverse.is_some()) {
-            let peers = |node: NodeId| topology.nodes[node].ports.clone().map(|port| topology.ports[PortId(port)].peer);
+            let peers = |node: NodeId| topology.nodes[node].ports.clone().map(|port| topology.ports[PortId::new(port)].peer);
             let again = peers(port.node).filter(|peer| *peer == port.peer).count();
             prop_assert_eq!(again, 1, "no parallel links");
         }
@@ -237,11 +238,12 @@ fn cores_above_one_aggregation_switch_spread_over_the_switches_of_the_other_type
     let topology = AbFatTree { k: 6, ..AbFatTree::default() }.build().unwrap();
     let above = |agg: &str, word: &str| -> BTreeSet<NodeId> {
         let node = topology.find(agg).unwrap();
-        let peers =
-            topology.nodes[node].ports.clone().filter_map(|port| match topology.ports[PortId(port)].peer {
+        let peers = topology.nodes[node].ports.clone().filter_map(|port| {
+            match topology.ports[PortId::new(port)].peer {
                 Peer::Switch(peer) => Some(peer),
                 Peer::Host(_) => None,
-            });
+            }
+        });
         peers.filter(|peer| topology.node_name(*peer).starts_with(word)).collect()
     };
     let cores = above("agg 0", "core");
@@ -277,21 +279,25 @@ fn hosts_of_several_planes_send_by_all_their_nics() {
     all_of(&degrees, "leaf", 3 + 2);
     all_of(&degrees, "spine", 2);
     assert_eq!(topology.hosts.len(), 4);
-    assert_eq!(topology.hosts[HostId(0)].link.rate, BitsPerSec::gbps(100), "four NICs");
-    assert_eq!(topology.inbound(HostId(3)).rate, BitsPerSec::gbps(100));
+    assert_eq!(topology.hosts[HostId::new(0)].link.rate, BitsPerSec::gbps(100), "four NICs");
+    assert_eq!(topology.inbound(HostId::new(3)).rate, BitsPerSec::gbps(100));
     assert_eq!(
         (paths(&topology, 0, 1), paths(&topology, 0, 2)),
         (4, 12),
         "one for each plane, and spine of it"
     );
-    let route = topology.route(HostId(0), HostId(1), 0);
+    let route = topology.route(HostId::new(0), HostId::new(1), 0);
     let delay: u64 = route.iter().map(|port| topology.ports[*port].link.delay.0).sum();
-    assert_eq!(delay + topology.hosts[HostId(0)].link.delay.0, 2 * 501_000, "two cables, the NICs included");
+    assert_eq!(
+        delay + topology.hosts[HostId::new(0)].link.delay.0,
+        2 * 501_000,
+        "two cables, the NICs included"
+    );
     let planes: BTreeSet<PortId> =
-        (0..12).map(|path| topology.route(HostId(0), HostId(2), path)[0]).collect();
+        (0..12).map(|path| topology.route(HostId::new(0), HostId::new(2), path)[0]).collect();
     assert_eq!(planes.len(), 4, "paths go through every NIC");
     assert_eq!(between_switches(&topology, &route).len(), 2);
-    assert_eq!(topology.node_name(first_switch(&topology, HostId(2))), "host 2 nics");
+    assert_eq!(topology.node_name(first_switch(&topology, HostId::new(2))), "host 2 nics");
 }
 
 #[test]
@@ -307,13 +313,13 @@ fn nics_with_different_links_are_joined_by_direction() {
     graph.link(s, t, link(10, 1000)).unwrap();
     let topology = graph.build().unwrap();
     assert_wired(&topology);
-    assert_eq!(topology.hosts[HostId(0)].link, link(50, 500));
-    assert_eq!(topology.inbound(HostId(0)), link(3, 1500));
+    assert_eq!(topology.hosts[HostId::new(0)].link, link(50, 500));
+    assert_eq!(topology.inbound(HostId::new(0)), link(3, 1500));
     let nics = topology.find("a nics").unwrap();
     let ways: Vec<Link> =
-        topology.nodes[nics].ports.clone().map(|port| topology.ports[PortId(port)].link).collect();
+        topology.nodes[nics].ports.clone().map(|port| topology.ports[PortId::new(port)].link).collect();
     assert_eq!(ways, [link(3, 1500), link(10, 500), link(40, 1501)]);
-    assert_eq!(topology.hosts[HostId(1)].link, link(10, 1000), "a host with one link keeps it");
+    assert_eq!(topology.hosts[HostId::new(1)].link, link(10, 1000), "a host with one link keeps it");
 }
 
 #[test]

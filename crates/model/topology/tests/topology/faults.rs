@@ -96,7 +96,7 @@ fn only_links_with_faults_have_schedules_and_recover() {
     let tree = tree();
     let one = schedules(&tree, &[fault("link host 3 -> tor 1", 5, Some(6), Effect::Down)]).unwrap();
     assert_eq!(one.len(), 1);
-    let nic = one.get(LinkRef::Nic(HostId(3))).unwrap();
+    let nic = one.get(LinkRef::Nic(HostId::new(3))).unwrap();
     assert!(!nic.at(at_us(5)).up && nic.at(at_us(6)).up);
     assert!(schedules(&tree, &[]).unwrap().is_empty());
 }
@@ -107,7 +107,7 @@ fn the_lowest_rate_counts() {
     let rate = |gbps| Effect::Rate(BitsPerSec::gbps(gbps));
     let faults = [fault("host 0", 1, Some(9), rate(2)), fault("host 0", 2, Some(8), rate(5))];
     let schedules = schedules(&tree, &faults).unwrap();
-    let changes = schedules.get(LinkRef::Nic(HostId(0))).unwrap().changes();
+    let changes = schedules.get(LinkRef::Nic(HostId::new(0))).unwrap().changes();
     let rates: Vec<(Instant, BitsPerSec)> = changes.iter().map(|(at, state)| (*at, state.rate)).collect();
     assert_eq!(rates, [(at_us(1), BitsPerSec::gbps(2)), (at_us(9), BitsPerSec::gbps(10))]);
 }
@@ -117,7 +117,7 @@ fn neighbouring_faults_leave_no_gap() {
     let tree = tree();
     let faults = [fault("host 0", 1, Some(2), Effect::Down), fault("host 0", 2, Some(3), Effect::Down)];
     let both = schedules(&tree, &faults).unwrap();
-    assert_eq!(both.get(LinkRef::Nic(HostId(0))).unwrap().changes().len(), 2);
+    assert_eq!(both.get(LinkRef::Nic(HostId::new(0))).unwrap().changes().len(), 2);
 }
 
 #[test]

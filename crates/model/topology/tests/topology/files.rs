@@ -99,7 +99,7 @@ fn error(name: &str, text: &str, from: &str, to: &str) -> String {
 }
 
 fn route(topology: &Topology, src: u32, dst: u32, path: u16) -> Vec<String> {
-    let route = topology.route(HostId(src), HostId(dst), path);
+    let route = topology.route(HostId::new(src), HostId::new(dst), path);
     let text = |port| {
         format!(
             "{} {} {}",
@@ -116,8 +116,8 @@ fn own_format() {
     let net = good("dir/net.toml", TOML);
     assert_eq!(net.name, "triangle");
     assert_eq!(route(&net, 1, 0, 1), ["x -> y 10 Gbps 5 us", "y -> b 25 Gbps 1 us"]);
-    assert_eq!(net.nic_name(HostId(0)), "b -> y");
-    assert_eq!(net.path_count(net.addr(HostId(0)), net.addr(HostId(1))), 2);
+    assert_eq!(net.nic_name(HostId::new(0)), "b -> y");
+    assert_eq!(net.path_count(net.addr(HostId::new(0)), net.addr(HostId::new(1))), 2);
     assert_eq!(good("dir/net.toml", &TOML.replace("name = \"triangle\"", "")).name, "net");
 }
 
@@ -229,7 +229,7 @@ fn own_format_refusals() {
 fn htsim_tree() {
     let tree = good("tree.topo", TOPO);
     assert_eq!((tree.hosts.len(), tree.parts), (8, 2));
-    assert_eq!(tree.path_count(tree.addr(HostId(0)), tree.addr(HostId(7))), 8);
+    assert_eq!(tree.path_count(tree.addr(HostId::new(0)), tree.addr(HostId::new(7))), 8);
     assert_eq!(
         route(&tree, 0, 7, 7),
         [
@@ -240,7 +240,7 @@ fn htsim_tree() {
             "tor 3 -> host 7 200 Gbps 1 us"
         ]
     );
-    assert_eq!(tree.hosts[HostId(0)].link.delay, Picos::from_nanos(1100));
+    assert_eq!(tree.hosts[HostId::new(0)].link.delay, Picos::from_nanos(1100));
     let flat = "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 2\n\
         Downlink_Latency_ns 1000\nOversubscribed 4\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1000\n";
     let flat = good("flat.topo", flat);
@@ -309,7 +309,7 @@ fn hpcc() {
     let net = good("mix/five.txt", HPCC);
     assert_eq!((net.hosts.len(), net.name.as_str()), (3, "five"));
     assert_eq!(route(&net, 1, 2, 0), ["node 1 -> node 3 100 Gbps 1 us", "node 3 -> node 4 100 Gbps 1 us"]);
-    assert_eq!(net.nic_name(HostId(1)), "node 2 -> node 1");
+    assert_eq!(net.nic_name(HostId::new(1)), "node 2 -> node 1");
 }
 
 #[test]
@@ -364,11 +364,14 @@ fn sndlib() {
         route(&net, 0, 2, 0),
         ["A -> B 9920 Mbps 1 ms", "B -> C 2500500 kbps 1 ms", "C -> host C 2500500 kbps 1 ms"]
     );
-    assert_eq!(net.hosts[HostId(1)].link.rate, BitsPerSec::new(12_420_500_000).unwrap());
+    assert_eq!(net.hosts[HostId::new(1)].link.rate, BitsPerSec::new(12_420_500_000).unwrap());
     let rate = BitsPerSec::new(7_000);
     let options = LoadOptions { delay: Some(Picos(3)), host_rate: rate, ..LoadOptions::default() };
     let net = load("abc.xml", SNDLIB, &options).unwrap();
-    assert_eq!((net.hosts[HostId(0)].link.rate, net.hosts[HostId(0)].link.delay), (rate.unwrap(), Picos(3)));
+    assert_eq!(
+        (net.hosts[HostId::new(0)].link.rate, net.hosts[HostId::new(0)].link.delay),
+        (rate.unwrap(), Picos(3))
+    );
 }
 
 #[test]

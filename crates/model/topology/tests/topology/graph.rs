@@ -61,7 +61,7 @@ fn all_shortest(topology: &Topology, from: NodeId, to: NodeId) -> BTreeSet<Vec<P
         }
         let mut longer = Vec::new();
         for (at, way) in ways {
-            for port in topology.nodes[at].ports.clone().map(PortId) {
+            for port in topology.nodes[at].ports.clone().map(PortId::new) {
                 if let Peer::Switch(next) = topology.ports[port].peer {
                     let back = way.iter().any(|port: &PortId| topology.ports[*port].node == next);
                     if !back {
@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn paths_are_shortest_and_complete_up_to_the_maximum((topology, max) in any_graph()) {
-        let (src, dst) = (HostId(0), HostId(1));
+        let (src, dst) = (HostId::new(0), HostId::new(1));
         let all = all_shortest(&topology, first_switch(&topology, src), first_switch(&topology, dst));
         let count = topology.path_count(topology.addr(src), topology.addr(dst));
         let mut listed: BTreeSet<Vec<PortId>> = (0..count).map(|path| topology.route(src, dst, path)).collect();
@@ -187,7 +187,8 @@ fn a_limited_list_spreads_over_the_first_links() {
     }
     let limited = limited.build().unwrap();
     assert_eq!(limited.path_count(HostAddr(0), HostAddr(1)), 4);
-    let first: BTreeSet<PortId> = (0..4).map(|path| limited.route(HostId(0), HostId(1), path)[0]).collect();
+    let first: BTreeSet<PortId> =
+        (0..4).map(|path| limited.route(HostId::new(0), HostId::new(1), path)[0]).collect();
     assert_eq!(first.len(), 4);
 }
 
@@ -196,14 +197,14 @@ fn a_dumbbell_has_one_bottleneck() {
     let slow = Link { rate: BitsPerSec::gbps(1), ..LINK };
     let dumbbell = Dumbbell { left: 2, right: 3, bottleneck: slow, ..Dumbbell::default() }.build().unwrap();
     assert_wired(&dumbbell);
-    let route = dumbbell.route(HostId(1), HostId(4), 0);
+    let route = dumbbell.route(HostId::new(1), HostId::new(4), 0);
     let names: Vec<String> = route.iter().map(|port| dumbbell.port_name(*port)).collect();
     assert_eq!(names, ["switch 0 -> switch 1", "switch 1 -> host 4"]);
     assert_eq!(dumbbell.ports[route[0]].link, slow);
-    assert_eq!((dumbbell.parts, dumbbell.nodes[NodeId(4)].part), (2, 1));
-    assert_eq!(dumbbell.find("switch 1"), Some(NodeId(6)));
-    assert_eq!(dumbbell.find("host 4"), Some(NodeId(4)));
-    let ideal = dumbbell.ideal_fct(HostId(0), HostId(2), 18_000, 9000, 0);
+    assert_eq!((dumbbell.parts, dumbbell.nodes[NodeId::new(4)].part), (2, 1));
+    assert_eq!(dumbbell.find("switch 1"), Some(NodeId::new(6)));
+    assert_eq!(dumbbell.find("host 4"), Some(NodeId::new(4)));
+    let ideal = dumbbell.ideal_fct(HostId::new(0), HostId::new(2), 18_000, 9000, 0);
     assert_eq!(ideal, Picos::from_nanos(7_200 + 2 * 72_000 + 7_200 + 3_000));
 }
 

@@ -39,8 +39,8 @@ fn simulate(
         let (at, i, hop, route) = waiting.swap_remove(next);
         let port = route[hop];
         let link = topology.ports[port].link;
-        let start = at.max(free[port.0 as usize]);
-        free[port.0 as usize] = start + link.rate.serialization(sizes[i]).0;
+        let start = at.max(free[port.get() as usize]);
+        free[port.get() as usize] = start + link.rate.serialization(sizes[i]).0;
         let next = route.get(hop + 1).map(|port| topology.ports[*port].link);
         let arrival = start + onward(topology, link, next, sizes[i]);
         if hop + 1 == route.len() {
@@ -75,11 +75,13 @@ fn any_link() -> impl Strategy<Value = Link> {
 }
 
 fn single_path() -> impl Strategy<Value = (Topology, HostId, HostId)> {
-    let direct = any_link().prop_map(|link| (BackToBack { link }.build().unwrap(), HostId(0), HostId(1)));
-    let star = any_link().prop_map(|link| (Star { hosts: 3, link }.build().unwrap(), HostId(0), HostId(2)));
+    let direct =
+        any_link().prop_map(|link| (BackToBack { link }.build().unwrap(), HostId::new(0), HostId::new(1)));
+    let star = any_link()
+        .prop_map(|link| (Star { hosts: 3, link }.build().unwrap(), HostId::new(0), HostId::new(2)));
     let chain = (any_link(), any_link(), any_link()).prop_map(|(a, b, c)| {
         let tree = FatTree { k: 2, tiers: 3, oversubscription: [2, 1], links: [a, b, c] }.build().unwrap();
-        (tree, HostId(0), HostId(3))
+        (tree, HostId::new(0), HostId::new(3))
     });
     (prop_oneof![direct, star, chain], any_switching())
         .prop_map(|((topology, src, dst), cut_through)| (switching(topology, cut_through), src, dst))
@@ -109,7 +111,7 @@ proptest! {
 
     #[test]
     fn no_choice_of_paths_beats_it(topology in several_paths(), payload in 1u64..60_000, mtu in 500u32..9000, choice in prop::collection::vec(any::<u16>(), 40)) {
-        let (src, dst) = (HostId(0), HostId(15));
+        let (src, dst) = (HostId::new(0), HostId::new(15));
         let sizes = packets(payload, mtu, 64);
         prop_assume!(sizes.len() <= 40);
         let paths = topology.path_count(topology.addr(src), topology.addr(dst));
@@ -126,7 +128,7 @@ proptest! {
     #[test]
     fn equal_links_and_full_packets_are_exact(count in 1u64..60, path in 0u16..4) {
         let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
-        let ends = (HostId(0), HostId(15));
+        let ends = (HostId::new(0), HostId::new(15));
         let expected = simulate(&topology, ends, &packets(9000 * count, 9000, 64), |_| path);
         prop_assert_eq!(topology.ideal_fct(ends.0, ends.1, 9000 * count, 9000, 64), Picos(expected));
     }
@@ -135,7 +137,7 @@ proptest! {
 #[test]
 fn a_short_last_packet_waits_for_a_long_train() {
     let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
-    let ends = (HostId(0), HostId(15));
+    let ends = (HostId::new(0), HostId::new(15));
     for (full, rest) in [(6, 1), (6, 4000), (20, 8999)] {
         let payload = 9000 * full + rest;
         let sizes = packets(payload, 9000, 64);
@@ -148,7 +150,7 @@ fn a_short_last_packet_waits_for_a_long_train() {
 fn one_full_packet_between_pods() {
     let topology = FatTree::default().build().unwrap();
     assert_eq!(
-        topology.ideal_fct(HostId(0), HostId(127), 9000, 9000, 64),
+        topology.ideal_fct(HostId::new(0), HostId::new(127), 9000, 9000, 64),
         Picos(6 * (7_251_200 + 1_000_000))
     );
 }
@@ -159,8 +161,8 @@ fn enormous_flows_do_not_overflow() {
     let slow = Link { rate: BitsPerSec::new(1).unwrap(), delay: Picos::MAX };
     let slowest = FatTree { links: [slow; 3], ..FatTree::default() }.build().unwrap();
     for (topology, to) in [(&topology, 1), (&topology, 127), (&slowest, 1), (&slowest, 127)] {
-        assert_eq!(topology.ideal_fct(HostId(0), HostId(to), u64::MAX, 1, u32::MAX), Picos::MAX);
-        assert_eq!(topology.ideal_fct(HostId(0), HostId(to), u64::MAX, 2, u32::MAX), Picos::MAX);
+        assert_eq!(topology.ideal_fct(HostId::new(0), HostId::new(to), u64::MAX, 1, u32::MAX), Picos::MAX);
+        assert_eq!(topology.ideal_fct(HostId::new(0), HostId::new(to), u64::MAX, 2, u32::MAX), Picos::MAX);
     }
 }
 
@@ -177,15 +179,15 @@ fn under(faults: &[Fault]) -> Picos {
     let topology = Dumbbell { left: 2, right: 2, ..Dumbbell::default() }.build().unwrap();
     let schedules = schedules(&topology, faults).unwrap();
     let span = (Instant(0), Instant(1000 * MICRO));
-    topology.ideal_fct_under(&schedules, span, (HostId(0), HostId(2)), 90_000, 9000, 64)
+    topology.ideal_fct_under(&schedules, span, (HostId::new(0), HostId::new(2)), 90_000, 9000, 64)
 }
 
 #[test]
 fn a_link_counts_with_the_best_rate_that_it_had_meanwhile() {
     let sound = under(&[]);
     let topology = Dumbbell { left: 2, right: 2, ..Dumbbell::default() }.build().unwrap();
-    assert_eq!(sound, topology.ideal_fct(HostId(0), HostId(2), 90_000, 9000, 64));
-    let bottleneck = topology.port_name(topology.route(HostId(0), HostId(2), 0)[0]);
+    assert_eq!(sound, topology.ideal_fct(HostId::new(0), HostId::new(2), 90_000, 9000, 64));
+    let bottleneck = topology.port_name(topology.route(HostId::new(0), HostId::new(2), 0)[0]);
     let slow = Effect::Rate(BitsPerSec::gbps(1));
     let all_along = under(&[fault(&bottleneck, (0, None), slow)]);
     // Ten packets of 72.512 us in sequence at 1 Gb/s, plus 7.2512 us on each of the other two links.
@@ -206,7 +208,7 @@ fn a_link_counts_with_the_best_rate_that_it_had_meanwhile() {
 #[test]
 fn links_that_are_down_all_the_time_carry_nothing() {
     let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
-    let ends = (HostId(0), HostId(15));
+    let ends = (HostId::new(0), HostId::new(15));
     let down = topology.route(ends.0, ends.1, 0)[0];
     let fault = |until| Fault {
         place: topology.port_name(down).parse::<Place>().unwrap(),
@@ -225,7 +227,7 @@ fn links_that_are_down_all_the_time_carry_nothing() {
     let few = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, lanes: 1, ..LeafSpine::default() };
     let slow = Link { rate: BitsPerSec::gbps(5), delay: Picos::from_micros(1) };
     let few = LeafSpine { spine_link: slow, ..few }.build().unwrap();
-    let up = few.route(HostId(0), HostId(2), 0)[0];
+    let up = few.route(HostId::new(0), HostId::new(2), 0)[0];
     let broken = Fault {
         place: few.port_name(up).parse::<Place>().unwrap(),
         from: Instant(0),
@@ -234,9 +236,9 @@ fn links_that_are_down_all_the_time_carry_nothing() {
     };
     let schedules = schedules(&few, &[broken]).unwrap();
     let span = (Instant(0), Instant(1000 * MICRO));
-    let halved = few.ideal_fct_under(&schedules, span, (HostId(0), HostId(2)), 900_000, 9000, 64);
+    let halved = few.ideal_fct_under(&schedules, span, (HostId::new(0), HostId::new(2)), 900_000, 9000, 64);
     assert!(
-        halved.0 > few.ideal_fct(HostId(0), HostId(2), 900_000, 9000, 64).0 * 18 / 10,
+        halved.0 > few.ideal_fct(HostId::new(0), HostId::new(2), 900_000, 9000, 64).0 * 18 / 10,
         "half of the links up are gone"
     );
 }

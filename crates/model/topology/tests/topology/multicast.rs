@@ -14,19 +14,19 @@ fn tree(
     number: u16,
     works: &dyn Fn(LinkRef) -> bool,
 ) -> MulticastTree {
-    let receivers: Vec<_> = to.iter().copied().map(HostId).collect();
-    topology.multicast_tree(&topology.distances(HostId(src), works), &receivers, number, works)
+    let receivers: Vec<_> = to.iter().copied().map(HostId::new).collect();
+    topology.multicast_tree(&topology.distances(HostId::new(src), works), &receivers, number, works)
 }
 
 /// Follows copies from the switch of `src`: how often each host gets the packet, and the links that it crosses.
 fn follow(topology: &Topology, src: u32, tree: &MulticastTree) -> (BTreeMap<u32, u32>, BTreeSet<PortId>) {
     let (mut hosts, mut links) = (BTreeMap::new(), BTreeSet::new());
-    let mut at: Vec<NodeId> = vec![topology.link_ends(LinkRef::Nic(HostId(src))).1];
+    let mut at: Vec<NodeId> = vec![topology.link_ends(LinkRef::Nic(HostId::new(src))).1];
     while let Some(node) = at.pop() {
         for port in tree.branches(node) {
             assert!(links.insert(port), "a packet crosses a link twice");
             match topology.ports[port].peer {
-                Peer::Host(host) => *hosts.entry(host.0).or_default() += 1,
+                Peer::Host(host) => *hosts.entry(host.get()).or_default() += 1,
                 Peer::Switch(next) => at.push(next),
             }
         }
@@ -48,7 +48,7 @@ fn check(topology: &Topology, src: u32, to: &[u32], number: u16) -> BTreeSet<Por
 fn trees_of_a_fat_tree_pass_one_core_each_and_use_all_of_them() {
     let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
     let to = [1, 2, 4, 7, 9, 15];
-    assert_eq!(topology.multicast_trees(HostId(0), &to.map(HostId)), 4);
+    assert_eq!(topology.multicast_trees(HostId::new(0), &to.map(HostId::new)), 4);
     let mut cores = BTreeSet::new();
     for number in 0..4 {
         let links = check(&topology, 0, &to, number);
@@ -109,7 +109,7 @@ fn a_tree_goes_round_a_failed_link_and_names_whom_nobody_reaches() {
             match topology.ports[failed].peer {
                 // Its only link: the others get theirs.
                 Peer::Host(host) => {
-                    let lost = to.iter().position(|receiver| *receiver == host.0).unwrap();
+                    let lost = to.iter().position(|receiver| *receiver == host.get()).unwrap();
                     assert_eq!((left.links(lost), hosts.len()), (None, 2));
                 }
                 Peer::Switch(_) => assert_eq!(hosts.len(), 3, "{failed:?} of tree {number}"),

@@ -102,9 +102,9 @@ fn sizes_of_fat_trees() {
         assert_eq!(topology.hosts.len(), hosts);
         let last = HostId::from_index(hosts - 1);
         let paths = |a: HostId, b: HostId| u32::from(topology.path_count(topology.addr(a), topology.addr(b)));
-        assert_eq!(paths(HostId(0), last), (k / 2) * (k / 2));
-        assert_eq!(paths(HostId(0), HostId(k / 2)), k / 2);
-        assert_eq!(paths(HostId(0), HostId(1)), 1);
+        assert_eq!(paths(HostId::new(0), last), (k / 2) * (k / 2));
+        assert_eq!(paths(HostId::new(0), HostId::new(k / 2)), k / 2);
+        assert_eq!(paths(HostId::new(0), HostId::new(1)), 1);
         assert_eq!(topology.nodes.len(), hosts + (k * k + k * k / 4) as usize);
     }
 }
@@ -113,7 +113,7 @@ fn sizes_of_fat_trees() {
 fn path_numbers_between_pods_are_core_numbers() {
     let topology = fat_tree(6).build().unwrap();
     for path in 0..9 {
-        let route = topology.route(HostId(0), HostId(53), path);
+        let route = topology.route(HostId::new(0), HostId::new(53), path);
         let Peer::Switch(core) = topology.ports[route[1]].peer else { panic!("no core") };
         assert_eq!(topology.node_name(core), format!("core {path}"));
     }
@@ -123,9 +123,9 @@ fn path_numbers_between_pods_are_core_numbers() {
 fn oversubscribed_tors_as_in_the_ndp_paper() {
     let topology = FatTree { oversubscription: [4, 1], ..fat_tree(8) }.build().unwrap();
     assert_eq!(topology.hosts.len(), 512);
-    let tor = &topology.nodes[first_switch(&topology, HostId(0))];
+    let tor = &topology.nodes[first_switch(&topology, HostId::new(0))];
     assert_eq!(tor.ports.len(), 16 + 4);
-    assert_eq!(topology.path_count(topology.addr(HostId(0)), topology.addr(HostId(511))), 16);
+    assert_eq!(topology.path_count(topology.addr(HostId::new(0)), topology.addr(HostId::new(511))), 16);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn large_trees_are_built_whole() {
 #[test]
 fn names_say_where() {
     let topology = fat_tree(4).build().unwrap();
-    let route = topology.route(HostId(1), HostId(15), 3);
+    let route = topology.route(HostId::new(1), HostId::new(15), 3);
     let names: Vec<String> = route.iter().map(|port| topology.port_name(*port)).collect();
     assert_eq!(
         names,
@@ -153,15 +153,15 @@ fn names_say_where() {
     );
     let levels: Vec<&str> = route.iter().map(|port| topology.ports[*port].level.text()).collect();
     assert_eq!(levels, ["tor->agg", "agg->core", "core->agg", "agg->tor", "tor->host"]);
-    assert_eq!(topology.nic_name(HostId(1)), "host 1 -> tor 0");
+    assert_eq!(topology.nic_name(HostId::new(1)), "host 1 -> tor 0");
 }
 
 #[test]
 fn hosts_back_to_back_need_no_switch() {
     let topology = BackToBack::default().build().unwrap();
-    assert_eq!(topology.hosts[HostId(0)].peer, HostPeer::Host(HostId(1)));
-    assert!(topology.route(HostId(0), HostId(1), 0).is_empty());
-    assert_eq!(topology.nic_name(HostId(1)), "host 1 -> host 0");
+    assert_eq!(topology.hosts[HostId::new(0)].peer, HostPeer::Host(HostId::new(1)));
+    assert!(topology.route(HostId::new(0), HostId::new(1), 0).is_empty());
+    assert_eq!(topology.nic_name(HostId::new(1)), "host 1 -> host 0");
     assert_eq!(topology.host(HostAddr(2)), None);
 }
 

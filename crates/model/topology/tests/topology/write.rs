@@ -70,7 +70,7 @@ proptest! {
         same(&topology, &own, true);
         prop_assert_eq!(&own.name, &topology.name);
         same(&topology, &again(&topology, "net.txt"), false);
-        let (a, b) = (HostId(0), HostId::from_index(topology.hosts.len() - 1));
+        let (a, b) = (HostId::new(0), HostId::from_index(topology.hosts.len() - 1));
         let count = |topology: &Topology| topology.path_count(topology.addr(a), topology.addr(b));
         // Of parallel links a tree uses the same one up and down, a graph any two.
         prop_assert!(count(&own) >= count(&topology));
@@ -84,8 +84,8 @@ proptest! {
         let tree = tree.build().unwrap();
         let back = again(&tree, "net.topo");
         same(&tree, &back, true);
-        for path in 0..tree.path_count(tree.addr(HostId(0)), tree.addr(HostId(1))) {
-            prop_assert_eq!(tree.route(HostId(0), HostId(1), path), back.route(HostId(0), HostId(1), path));
+        for path in 0..tree.path_count(tree.addr(HostId::new(0)), tree.addr(HostId::new(1))) {
+            prop_assert_eq!(tree.route(HostId::new(0), HostId::new(1), path), back.route(HostId::new(0), HostId::new(1), path));
         }
     }
 }

@@ -106,8 +106,8 @@ impl Others {
         let others = Self { position: scene.positions(&to), to };
         match from.iter().find(|host| others.choices(**host) == 0) {
             Some(host) => {
-                let reason = format!("leaves host {} nobody to send to; select at least 2 hosts", host.0);
-                Err(Problem::here("hosts", host.0.to_string(), reason))
+                let reason = format!("leaves host {} nobody to send to; select at least 2 hosts", host.get());
+                Err(Problem::here("hosts", host.get().to_string(), reason))
             }
             None => Ok(others),
         }

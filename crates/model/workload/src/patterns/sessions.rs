@@ -247,7 +247,7 @@ impl Build {
         hubs: &[HostId],
         pool: Vec<HostId>,
     ) -> Result<Partners, (HostId, usize)> {
-        let rack = |host: &HostId| if self.outside { scene.rack(*host) } else { host.0 };
+        let rack = |host: &HostId| if self.outside { scene.rack(*host) } else { host.get() };
         let (racks, homes): (Vec<_>, Vec<_>) =
             (pool.iter().map(rack).collect(), hubs.iter().map(rack).collect());
         let mut in_rack = BTreeMap::new();
@@ -268,7 +268,7 @@ impl Build {
         let use_less = if count > 0 { format!("use at most {count}, or ") } else { String::new() };
         let reason = format!(
             "is more than the {count} hosts {place} host {}; {use_less}select more hosts{more}",
-            host.0
+            host.get()
         );
         Problem::here(key, wanted.to_string(), reason)
     }

@@ -41,7 +41,7 @@ pub fn refusal_of(spec: &WorkloadSpec, hosts: u32) -> String {
 /// How long a flow takes until all is received; acknowledged 5 us later.
 pub fn fct(start: &FlowStart) -> Option<Picos> {
     let Bytes(bytes) = start.size?;
-    Some(Picos::from_micros(10 + u64::from(start.src.0 * 7 + start.dst.0) % 13) + Picos(bytes * 800))
+    Some(Picos::from_micros(10 + u64::from(start.src.get() * 7 + start.dst.get()) % 13) + Picos(bytes * 800))
 }
 
 pub type Ends = BTreeMap<(Instant, u32, bool), ()>;
@@ -75,5 +75,5 @@ pub fn run(spec: &WorkloadSpec, hosts: u32, seed: u64, end: Instant) -> Vec<Flow
 }
 
 pub fn pairs(starts: &[FlowStart]) -> Vec<(u32, u32)> {
-    starts.iter().map(|start| (start.src.0, start.dst.0)).collect()
+    starts.iter().map(|start| (start.src.get(), start.dst.get())).collect()
 }

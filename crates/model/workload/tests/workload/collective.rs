@@ -30,8 +30,8 @@ fn a_step_of_a_ring_begins_after_the_one_before() {
     assert_eq!(flows.len(), 8 * 14);
     let mut of: BTreeMap<u32, Vec<&FlowStart>> = BTreeMap::new();
     for flow in &flows {
-        assert_eq!((flow.dst.0, flow.size), ((flow.src.0 + 1) % 8, Some(Bytes(8000))));
-        of.entry(flow.src.0).or_default().push(flow);
+        assert_eq!((flow.dst.get(), flow.size), ((flow.src.get() + 1) % 8, Some(Bytes(8000))));
+        of.entry(flow.src.get()).or_default().push(flow);
     }
     for host in 0..8 {
         for step in 1..14 {
@@ -71,8 +71,8 @@ fn every_operation_ends_and_is_one_coflow_for_each_group() {
             assert_eq!(of.len(), 9, "{operation:?} {algorithm:?}");
             for flows in of.values() {
                 assert_eq!(flows.len(), messages, "{operation:?} {algorithm:?}");
-                let group = flows[0].src.0 / 4;
-                assert!(flows.iter().all(|flow| flow.src.0 / 4 == group && flow.dst.0 / 4 == group));
+                let group = flows[0].src.get() / 4;
+                assert!(flows.iter().all(|flow| flow.src.get() / 4 == group && flow.dst.get() / 4 == group));
             }
         }
     }
@@ -91,7 +91,7 @@ fn operations_of_a_group_follow_each_other_after_the_pause() {
 #[test]
 fn a_broadcast_passes_pieces_on_while_others_come() {
     let flows = flows(collective(Operation::Broadcast, Algorithm::Ring), 4);
-    let to = |dst: u32| flows.iter().filter(move |flow| flow.dst.0 == dst);
+    let to = |dst: u32| flows.iter().filter(move |flow| flow.dst.get() == dst);
     let (last_in, first_out) = (to(1).next_back().unwrap(), to(2).next().unwrap());
     assert!(first_out.at < last_in.at, "{first_out:?} {last_in:?}");
     assert_eq!(to(1).map(|flow| flow.size.unwrap().0).sum::<u64>(), 64_000);
@@ -101,7 +101,7 @@ fn a_broadcast_passes_pieces_on_while_others_come() {
 fn a_random_order_is_another_ring_of_all_hosts() {
     let one = Collective { order: Order::Random, ..collective(Operation::AllGather, Algorithm::Ring) };
     let flows = flows(one, 32);
-    let next: BTreeMap<u32, u32> = flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect();
+    let next: BTreeMap<u32, u32> = flows.iter().map(|flow| (flow.src.get(), flow.dst.get())).collect();
     let mut at = 0;
     for round in 1..=32 {
         at = next[&at];
@@ -123,7 +123,7 @@ fn a_group_with_a_failed_flow_stops_and_the_others_go_on() {
         workload.completed(Completion { flow, at, side, failed });
     }
     workload.starts_before(at.after(at.since(Instant::ZERO)), &mut out);
-    assert_eq!(out[4..].iter().map(|flow| flow.src.0).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(out[4..].iter().map(|flow| flow.src.get()).collect::<Vec<_>>(), [2, 3]);
 }
 
 #[test]

@@ -129,7 +129,7 @@ proptest! {
     #[test]
     fn any_text_selects_hosts_or_is_refused(text in "(all|first |last |but |[0-9]{1,10}|\\.\\.|,| ){0,8}|.{0,20}") {
         if let Ok(hosts) = text.parse::<Hosts>() {
-            let pool: Vec<_> = (0..20).map(pullnet_units::HostId).collect();
+            let pool: Vec<_> = (0..20).map(pullnet_units::HostId::new).collect();
             if let Ok(chosen) = hosts.among(&pool, 20) {
                 prop_assert!(!chosen.is_empty() && chosen.len() <= 20);
             }

@@ -27,9 +27,9 @@ proptest! {
         let starts = starts(TrafficSpec::new(Permutation::default()), count, seed, Instant(1));
         let mut receives = vec![0; count as usize];
         for (sender, start) in (0..).zip(&starts) {
-            prop_assert_eq!(start.src, HostId(sender));
+            prop_assert_eq!(start.src, HostId::new(sender));
             prop_assert_ne!(start.src, start.dst);
-            receives[start.dst.0 as usize] += 1;
+            receives[start.dst.get() as usize] += 1;
         }
         prop_assert!(receives.iter().all(|n| *n == 1));
     }
@@ -61,11 +61,11 @@ proptest! {
         let senders = if random { Choose::Random } else { Choose::Last };
         let incast = Incast { degree: Some(count / 2), senders, ..Incast::default() };
         let starts = starts(TrafficSpec::new(incast), count, seed, Instant(1));
-        let mut from: Vec<u32> = starts.iter().map(|s| s.src.0).collect();
+        let mut from: Vec<u32> = starts.iter().map(|s| s.src.get()).collect();
         from.sort_unstable();
         from.dedup();
         prop_assert_eq!(from.len() as u32, count / 2);
-        prop_assert!(starts.iter().all(|s| s.dst == HostId(0) && s.src != s.dst));
+        prop_assert!(starts.iter().all(|s| s.dst == HostId::new(0) && s.src != s.dst));
         prop_assert!(random || from[0] == count - count / 2);
     }
 
@@ -88,7 +88,7 @@ proptest! {
         let sigma = (second / (sizes.mean() * sizes.mean()) / flows).sqrt();
         prop_assert!((offered / load - 1.0).abs() < 6.0 * sigma, "load {offered} for {load}, sigma {sigma}");
         for host in 0..16 {
-            let own = starts.iter().filter(|s| s.src == HostId(host)).count() as f64;
+            let own = starts.iter().filter(|s| s.src == HostId::new(host)).count() as f64;
             prop_assert!((own - flows / 16.0).abs() < 6.0 * (flows / 16.0).sqrt(), "host {host}: {own} of {flows}");
         }
         prop_assert!(starts.iter().all(|s| s.src != s.dst));
@@ -136,12 +136,12 @@ fn another_load_keeps_sizes_and_pairs() {
 #[test]
 fn poisson_follows_unequal_links() {
     let mut network = network(2);
-    network.rates[HostId(0)] = pullnet_units::BitsPerSec::gbps(30);
+    network.rates[HostId::new(0)] = pullnet_units::BitsPerSec::gbps(30);
     let poisson = Poisson { load: Some(0.5), flows: Some(40_000), ..Poisson::default() };
     let spec = WorkloadSpec::of([TrafficSpec::new(poisson).with_sizes(Sizes::fixed(1000))]);
     let mut out = Vec::new();
     CheckedWorkload::new(&spec, &network, Seed(1)).unwrap().start(SIGNAL).starts_before(ms(10_000), &mut out);
-    let fast = out.iter().filter(|s| s.src == HostId(0)).count();
+    let fast = out.iter().filter(|s| s.src == HostId::new(0)).count();
     assert!(
         (29_500..30_500).contains(&fast),
         "{fast} of 40000 from the link with three quarters of the rate"
@@ -153,9 +153,9 @@ fn assert_always(starts: &[pullnet_workload::FlowStart], connections: i64, think
     let mut changes: BTreeMap<(u32, Instant, i64), i64> = BTreeMap::new();
     for start in starts {
         let over = start.at + fct(start).unwrap() + Picos::from_micros(5) + think;
-        *changes.entry((start.src.0, start.at, 1)).or_default() += 1;
+        *changes.entry((start.src.get(), start.at, 1)).or_default() += 1;
         if over < end {
-            *changes.entry((start.src.0, over, -1)).or_default() -= 1;
+            *changes.entry((start.src.get(), over, -1)).or_default() -= 1;
         }
     }
     let mut open = BTreeMap::<u32, i64>::new();
@@ -207,7 +207,7 @@ fn the_probe_leads_from_the_first_host_to_the_last_with_a_pause() {
         let starts = drive(workload, ms(20), || SIGNAL);
         assert_eq!(starts.iter().filter(|s| s.tag == 0 && s.size.is_none()).count(), 430 * 4);
         let probes: Vec<_> = starts.iter().filter(|s| s.tag == 1).collect();
-        assert!(probes.len() > 3 && probes.iter().all(|s| (s.src.0, s.dst.0) == (0, 431)));
+        assert!(probes.len() > 3 && probes.iter().all(|s| (s.src.get(), s.dst.get()) == (0, 431)));
         for pair in probes.windows(2) {
             let end = pair[0].at + fct(pair[0]).unwrap() + Picos::from_micros(5);
             assert_eq!(pair[1].at, end + Picos::from_millis(1));
@@ -271,7 +271,10 @@ fn a_response_follows_its_request_back() {
     for (index, pair) in starts.windows(2).enumerate() {
         let end = pair[0].at + fct(&pair[0]).unwrap();
         if index % 2 == 0 {
-            assert_eq!((pair[0].src.0, pair[0].size.unwrap().0, pair[1].size.unwrap().0), (0, 1000, 50_000));
+            assert_eq!(
+                (pair[0].src.get(), pair[0].size.unwrap().0, pair[1].size.unwrap().0),
+                (0, 1000, 50_000)
+            );
             assert_eq!(
                 (pair[1].src, pair[1].dst, pair[1].at),
                 (pair[0].dst, pair[0].src, end + Picos::from_micros(20))
@@ -346,7 +349,7 @@ fn blocks_keep_their_start_priority_tag_and_hosts() {
     });
     let starts = starts(block, 16, 1, ms(1));
     assert_eq!(starts.len(), 4);
-    assert!(starts.iter().all(|s| (4..8).contains(&s.src.0) && (4..8).contains(&s.dst.0)));
+    assert!(starts.iter().all(|s| (4..8).contains(&s.src.get()) && (4..8).contains(&s.dst.get())));
     assert!(starts.iter().all(|s| (s.at, s.priority) == (Instant(3_000_000), 7)));
 }
 

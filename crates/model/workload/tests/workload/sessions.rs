@@ -44,7 +44,7 @@ fn copies_go_to_distinct_hosts_of_other_racks() {
             assert_eq!(flows.iter().map(|flow| flow.flow).collect::<Vec<_>>(), [first, first + 1, first + 2]);
             let receivers: BTreeSet<_> = flows.iter().map(|flow| flow.dst).collect();
             assert_eq!(receivers.len(), 3, "{flows:?}");
-            assert!(receivers.iter().all(|host| host.0 / 4 != flows[0].src.0 / 4), "{flows:?}");
+            assert!(receivers.iter().all(|host| host.get() / 4 != flows[0].src.get() / 4), "{flows:?}");
             for (index, flow) in (0..).zip(&flows) {
                 let part = flow.part.unwrap();
                 assert_eq!((part.join, part.index, part.of), (Join::Multicast, index, 3));
@@ -65,7 +65,7 @@ fn senders_of_coded_data_are_one_flow_and_of_plain_data_one_each() {
     for (number, flows) in by_session(&coded) {
         let senders: BTreeSet<_> = flows.iter().map(|flow| flow.src).collect();
         assert_eq!((flows.len(), senders.len()), (3, 3));
-        assert!(flows.iter().all(|flow| flow.flow == number && flow.dst == HostId(number)));
+        assert!(flows.iter().all(|flow| flow.flow == number && flow.dst == HostId::new(number)));
         let further: Vec<_> = flows.iter().map(FlowStart::is_further_sender).collect();
         assert_eq!(further, [false, true, true]);
     }
@@ -85,7 +85,7 @@ fn a_list_names_several_hosts_in_one_line() {
         starts_in(&WorkloadSpec::of([block]).with_file("f.csv", list), &racks())
     };
     let rows = |starts: &[FlowStart]| {
-        let row = |f: &FlowStart| (f.flow, f.session, f.src.0, f.dst.0, f.size.unwrap().0);
+        let row = |f: &FlowStart| (f.flow, f.session, f.src.get(), f.dst.get(), f.size.unwrap().0);
         starts.iter().map(row).collect::<Vec<_>>()
     };
     let to_three = [(0, 0, 0, 3, 1000), (1, 0, 0, 7, 1000), (2, 0, 0, 9, 1000), (3, 3, 4, 5, 10)];
@@ -152,7 +152,7 @@ fn a_chain_goes_from_one_receiver_to_the_next() {
     let block = Flows { file: FileName("f.csv".into()), copies: Copies::Chain, ..Flows::default() };
     let (flows, _) =
         starts_in(&WorkloadSpec::of([TrafficSpec::new(block)]).with_file("f.csv", list), &racks());
-    let ways: Vec<_> = flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect();
+    let ways: Vec<_> = flows.iter().map(|flow| (flow.src.get(), flow.dst.get())).collect();
     assert_eq!(ways, [(0, 3), (3, 7), (7, 9)]);
 }
 
@@ -169,11 +169,11 @@ fn hdfs_puts_the_second_and_third_copy_into_another_rack() {
         let (starts, _) = starts(hdfs);
         let (mut near, mut drawn) = (0, BTreeSet::new());
         for flows in by_session(&starts).into_values() {
-            let rack: Vec<_> = flows.iter().map(|flow| flow.dst.0 / 4).collect();
+            let rack: Vec<_> = flows.iter().map(|flow| flow.dst.get() / 4).collect();
             assert!(rack[1] != rack[0] && rack[2] == rack[1], "{flows:?}");
             let hosts: BTreeSet<_> = flows.iter().map(|flow| flow.dst).chain([flows[0].src]).collect();
             assert_eq!(hosts.len(), 5, "{flows:?}");
-            near += rack.iter().filter(|rack| **rack == flows[0].src.0 / 4).count();
+            near += rack.iter().filter(|rack| **rack == flows[0].src.get() / 4).count();
             drawn.extend(hosts);
         }
         assert_eq!((near == 0, drawn.len()), (outside_rack, 40));

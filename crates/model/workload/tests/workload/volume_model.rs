@@ -128,10 +128,10 @@ fn senders_and_receivers_are_those_selected() {
     let hosts = |text: &str| text.parse().unwrap();
     let model = VolumeModel { from: hosts("0..1"), to: hosts("7"), intervals: Some(30), ..law(800, 0.3) };
     let starts = flows(&spec(model, Sizes::fixed(1500), ""), 1);
-    let from_first = starts.iter().filter(|start| start.src == HostId(0)).count() as f64;
+    let from_first = starts.iter().filter(|start| start.src == HostId::new(0)).count() as f64;
     let n = starts.len() as f64;
     assert!((from_first - n / 2.0).abs() < 4.0 * (n / 4.0).sqrt());
-    assert!(starts.iter().all(|start| start.src.0 < 2 && start.dst == HostId(7)));
+    assert!(starts.iter().all(|start| start.src.get() < 2 && start.dst == HostId::new(7)));
     let fixed = VolumeModel { pairs: Pairs::Permutation, intervals: Some(30), ..law(800, 0.3) };
     let mut pairs = crate::common::pairs(&flows(&spec(fixed, Sizes::fixed(1500), ""), 1));
     pairs.sort_unstable();

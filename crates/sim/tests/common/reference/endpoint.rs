@@ -59,7 +59,7 @@ impl<T: Transport> Endpoint for Any<T> {
         self.0.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0)
     }
     fn flow_of(&self, header: Packed) -> Option<u32> {
-        header_of::<T::Header>(header).concerns().map(|(conn, _)| conn.0)
+        header_of::<T::Header>(header).concerns().map(|(conn, _)| conn.get())
     }
     fn view_of(&self, header: Packed) -> Option<HopView> {
         header_of::<T::Header>(header).hop_view()
@@ -72,7 +72,7 @@ pub(super) fn endpoints(scenario: &Scenario, id: HostId) -> Vec<Box<dyn Endpoint
     let info = HostInfo { addr: topology.addr(id), rate: topology.hosts[id].link.rate };
     let endpoint = |(number, carried): (usize, &CarriedBy)| -> Box<dyn Endpoint> {
         let name = if number == 0 { "host.transport".into() } else { format!("host.transport {number}") };
-        let chance = Seed(scenario.seed).stream(&name, id.0.into());
+        let chance = Seed(scenario.seed).stream(&name, id.get().into());
         with_protocol!(&carried.config, |config: P| Box::new(Any(P::endpoint(config, info, chance))))
     };
     scenario.transports.iter().enumerate().map(endpoint).collect()

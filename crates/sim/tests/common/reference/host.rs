@@ -42,7 +42,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
 
     pub(super) fn host_step(&mut self, number: usize) {
         let ((at, turn), topology) = (self.host_turn(number), self.topology());
-        let (id, host) = (HostId(number as u32), &mut self.hosts[number]);
+        let (id, host) = (HostId::new(number as u32), &mut self.hosts[number]);
         let now = Instant(at);
         match turn {
             0 => return self.transmit(number, at),
@@ -71,7 +71,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
                 host.endpoints[usize::from(transport)].open(
                     now,
                     FlowSpec {
-                        conn: ConnId(flow),
+                        conn: ConnId::new(flow),
                         to,
                         size,
                         priority,
@@ -91,12 +91,12 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         for (transport, endpoint) in endpoints.iter_mut().enumerate() {
             while let Some(event) = endpoint.poll_event() {
                 match event {
-                    Event::Opened { slot, conn, .. } => drop(flows.insert((transport, slot), conn.0)),
+                    Event::Opened { slot, conn, .. } => drop(flows.insert((transport, slot), conn.get())),
                     Event::Received { slot } => {
                         self.flows[flows[&(transport, slot)] as usize].received = Some(now);
                     }
                     Event::Completed { conn, .. } => {
-                        self.flows[conn.0 as usize].acknowledged = Some(now);
+                        self.flows[conn.get() as usize].acknowledged = Some(now);
                     }
                     _ => {}
                 }
@@ -120,7 +120,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
 
     pub(super) fn transmit(&mut self, number: usize, at: u64) {
         let topology = self.topology();
-        let id = HostId(number as u32);
+        let id = HostId::new(number as u32);
         let held_back = self.hosts[number].held_back.take();
         let next = held_back.or_else(|| self.next_parcel(number, at));
         let host = &mut self.hosts[number];
@@ -139,7 +139,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         match topology.hosts[id].peer {
             HostPeer::Host(other) => self.arrive_at_host(other, leaves + link.delay.0, parcel),
             HostPeer::Switch { switch, ingress, .. } => {
-                let port = self.port_at(switch.0, &parcel);
+                let port = self.port_at(switch.get(), &parcel);
                 let arrival = self.at_switch(link, (at, leaves), port, &parcel);
                 self.arrive_at_port(port, arrival, ingress, parcel);
             }
@@ -148,7 +148,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
 
     /// Next packet that a transport of a host sends.
     pub(super) fn next_parcel(&mut self, number: usize, at: u64) -> Option<Parcel> {
-        let (topology, id) = (self.topology(), HostId(number as u32));
+        let (topology, id) = (self.topology(), HostId::new(number as u32));
         let (transport, packet) = self.next_packet(number, Instant(at))?;
         let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
         let flow = self.hosts[number].endpoints[transport].flow_of(packet.header);
@@ -156,7 +156,8 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             self.flows[flow as usize].sent += 1;
         }
         let view = self.hosts[number].endpoints[transport].view_of(packet.header);
-        let flow = |view: HopView| u64::from(view.conn.0) << 32 | u64::from(id.0) << 1 | u64::from(control);
+        let flow =
+            |view: HopView| u64::from(view.conn.get()) << 32 | u64::from(id.get()) << 1 | u64::from(control);
         let rank = view.map_or(Rank::default(), |view| Rank { flow: flow(view), rank: view.rank });
         Some(Parcel {
             rank,

@@ -69,7 +69,7 @@ pub struct Reference<'a, Q: Discipline<Parcel>> {
 fn shared_by<Q: Discipline<Parcel>>(rules: &Q::Rules, topology: &Topology, node: NodeId) -> Q::Shared {
     let own = topology.nodes[node].ports.clone();
     let mut rates = vec![None; own.len()];
-    for port in own.map(PortId) {
+    for port in own.map(PortId::new) {
         let ingress = match topology.ports[port].peer {
             Peer::Switch(_) => topology.ports[topology.ports[port].reverse.unwrap()].ingress,
             Peer::Host(host) => match topology.hosts[host].peer {
@@ -96,7 +96,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             inbox: Inbox::new(),
             queue: Q::new(&rules),
             serving: None,
-            chance: seed.small_stream("switch.port", id.0.into()),
+            chance: seed.small_stream("switch.port", id.get().into()),
             counts: Counts::default(),
             paused: Paused::default(),
             told: None,
@@ -150,7 +150,10 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
     fn port_at(&self, node: u32, parcel: &Parcel) -> PortId {
         let topology = self.topology();
         let route = topology.route(parcel.from, parcel.to, parcel.path);
-        route.into_iter().find(|port| topology.ports[*port].node.0 == node).expect("the switch is on the way")
+        route
+            .into_iter()
+            .find(|port| topology.ports[*port].node.get() == node)
+            .expect("the switch is on the way")
     }
 
     /// When a packet that is on `link` during `span` arrives at a switch for its `port`: with its last bit, or with its header

@@ -34,8 +34,8 @@ pub struct Parcel {
 impl Default for Parcel {
     fn default() -> Self {
         Self {
-            from: HostId(0),
-            to: HostId(0),
+            from: HostId::new(0),
+            to: HostId::new(0),
             path: 0,
             control: true,
             priority: 0,

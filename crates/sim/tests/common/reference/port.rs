@@ -78,7 +78,8 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     pub(super) fn port_step(&mut self, number: usize) {
-        let (at, rate) = (self.port_next(number), self.topology().ports[PortId(number as u32)].link.rate);
+        let (at, rate) =
+            (self.port_next(number), self.topology().ports[PortId::new(number as u32)].link.rate);
         let port = &mut self.ports[number];
         if port.serving == Some(at) {
             port.serving = None;
@@ -108,7 +109,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         now: u64,
         act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_>) -> R,
     ) -> R {
-        let own = &self.scenario.topology.ports[PortId(number as u32)];
+        let own = &self.scenario.topology.ports[PortId::new(number as u32)];
         let port = &mut self.ports[number];
         let (chance, outcomes) = (&mut port.chance, Vec::new());
         let paused = port.paused.priorities;
@@ -121,7 +122,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         }
         for (ingress, signal) in signals {
             let back = self.way_back(number, ingress);
-            let rate = self.topology().ports[PortId(back as u32)].link.rate;
+            let rate = self.topology().ports[PortId::new(back as u32)].link.rate;
             self.ports[back].tell(signal, now, rate);
         }
         result
@@ -130,7 +131,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     /// The port of the same switch as port `number` that leads to where its link `ingress` comes from.
     pub(super) fn way_back(&self, number: usize, ingress: u16) -> usize {
         let topology = self.topology();
-        let node = topology.ports[PortId(number as u32)].node;
+        let node = topology.ports[PortId::new(number as u32)].node;
         let comes_by = |port: PortId| match (topology.ports[port].peer, topology.ports[port].reverse) {
             (Peer::Switch(_), Some(reverse)) => topology.ports[reverse].ingress,
             (Peer::Host(host), _) => match topology.hosts[host].peer {
@@ -139,13 +140,13 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             },
             _ => u16::MAX,
         };
-        let own = topology.nodes[node].ports.clone().map(PortId);
+        let own = topology.nodes[node].ports.clone().map(PortId::new);
         own.into_iter().find(|port| comes_by(*port) == ingress).expect("a cable has two directions").index()
     }
 
     /// A pause frame goes to the other end of the link of port `number`.
     pub(super) fn send_signal(&mut self, number: usize, at: u64, signal: Signal) {
-        let own = &self.topology().ports[PortId(number as u32)];
+        let own = &self.topology().ports[PortId::new(number as u32)];
         let leaves = at + own.link.rate.serialization(Bytes(64)).0;
         let port = &mut self.ports[number];
         (port.serving, port.signalling, port.pending) = (Some(leaves), true, None);
@@ -180,10 +181,10 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     pub(super) fn send_back(&mut self, number: usize, at: u64, header: Parcel) {
-        let own = &self.topology().ports[PortId(number as u32)];
+        let own = &self.topology().ports[PortId::new(number as u32)];
         let first = self.topology().nodes[own.node].ports.start;
         let back = Parcel { from: header.to, to: header.from, fate: Fate::Returned, ..header };
-        let port = self.port_at(own.node.0, &back);
+        let port = self.port_at(own.node.get(), &back);
         self.arrive_at_port(port, at + self.recirculation, 1 << 15 | (number as u32 - first) as u16, back);
     }
 
@@ -191,7 +192,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         if let (Some(_), Some(signal)) = (self.ports[number].pending, self.ports[number].told) {
             return self.send_signal(number, at, signal);
         }
-        let own = &self.topology().ports[PortId(number as u32)];
+        let own = &self.topology().ports[PortId::new(number as u32)];
         let parcel = self.act(number, at, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
         let (Some(parcel), port) = (parcel, &mut self.ports[number]) else { return };
         let leaves = at + own.link.rate.serialization(Bytes(parcel.wire.into())).0;
@@ -202,7 +203,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         match own.peer {
             Peer::Host(host) => self.arrive_at_host(host, arrival, parcel),
             Peer::Switch(node) => {
-                let next = self.port_at(node.0, &parcel);
+                let next = self.port_at(node.get(), &parcel);
                 let arrival = self.at_switch(own.link, (at, leaves), next, &parcel);
                 self.arrive_at_port(next, arrival, own.ingress, parcel);
             }

@@ -40,7 +40,7 @@ impl Header for StencilNameHeader {
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
-        let (conn, seq) = (ConnId(packed.words[0]), packed.words[1]);
+        let (conn, seq) = (ConnId::new(packed.words[0]), packed.words[1]);
         match packed.kind & 0x0f {
             DATA => Self::Data { conn, seq, last: packed.kind & LAST != 0 },
             _ => Self::Ack { conn, seq },

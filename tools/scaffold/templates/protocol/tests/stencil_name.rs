@@ -7,7 +7,7 @@ use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostIn
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 
 fn host() -> Script<StencilNameEndpoint> {
     let config = StencilNameConfig { mtu: Bytes(1000), retries: 2, ..StencilNameConfig::default() };

@@ -345,7 +345,7 @@ pub const fn at(micros: u64) -> Instant {
 
 /// A flow of `size` bytes to host `to`.
 pub fn flow(conn: u32, to: u32, size: u64, deadline: Option<Instant>) -> FlowSpec {
-    let (conn, to, size) = (ConnId(conn), HostAddr(to), Some(Bytes(size)));
+    let (conn, to, size) = (ConnId::new(conn), HostAddr(to), Some(Bytes(size)));
     FlowSpec { conn, to, size, deadline, ..FlowSpec::default() }
 }
 

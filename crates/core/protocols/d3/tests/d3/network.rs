@@ -52,7 +52,7 @@ proptest! {
 fn long_flows(senders: u32) -> (f64, u64, u64) {
     let mut net = Net::new::<D3>(senders + 1, &D3Config::default(), &SwitchConfig::default());
     for sender in 0..senders {
-        let endless = FlowSpec { conn: ConnId(sender), to: HostAddr(senders), ..FlowSpec::default() };
+        let endless = FlowSpec { conn: ConnId::new(sender), to: HostAddr(senders), ..FlowSpec::default() };
         // Flows with equal rates that start at the same instant would keep colliding forever.
         net.run(at(613 * u64::from(sender)));
         net.open(sender as usize, endless);
@@ -90,7 +90,7 @@ fn met(mut net: Net) -> usize {
     }
     net.run(at(100_000));
     let in_time = |(when, _, event): &&(Instant, usize, Event)| match event {
-        Event::Completed { conn, .. } => *when <= deadline(conn.0.into()),
+        Event::Completed { conn, .. } => *when <= deadline(conn.get().into()),
         _ => false,
     };
     net.events.iter().filter(in_time).count()
@@ -115,9 +115,9 @@ fn quenched_flows_leave_their_rate_to_others() {
         net.run(at(100_000));
         net.events
     };
-    let quenched = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn: ConnId(1), reason, .. } if reason.as_str().starts_with("quenched"));
+    let quenched = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn, reason, .. } if *conn == ConnId::new(1) && reason.as_str().starts_with("quenched"));
     let met = |(when, _, event): &(Instant, usize, Event)| {
-        matches!(event, Event::Completed { conn: ConnId(2), .. }) && *when <= at(8_000)
+        matches!(event, Event::Completed { conn, .. } if *conn == ConnId::new(2)) && *when <= at(8_000)
     };
     let events = run(Late::Quench);
     assert!(events.iter().any(quenched) && events.iter().any(met), "{events:?}");

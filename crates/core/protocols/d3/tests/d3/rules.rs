@@ -7,7 +7,7 @@ use pullnet_transport::{ConnId, Event, FlowSpec, Grant, HostAddr, HostInfo, Prot
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 /// 1440 B of payload and 60 B at 1 Gb/s: 12 us. Rates are in units of 100 kb/s.
 const LINK: u32 = 10_000;
 

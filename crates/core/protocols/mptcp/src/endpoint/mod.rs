@@ -39,14 +39,14 @@ struct Subflow {
 impl Subflow {
     fn name(self) -> ConnId {
         let Self { slot, generation, index } = self;
-        ConnId(u32::from(generation) << (SLOT_BITS + INDEX_BITS) | slot << INDEX_BITS | index as u32)
+        ConnId::new(u32::from(generation) << (SLOT_BITS + INDEX_BITS) | slot << INDEX_BITS | index as u32)
     }
 
     fn named(name: ConnId) -> Self {
         Self {
-            slot: name.0 >> INDEX_BITS & (MOST_CONNECTIONS - 1),
-            generation: (name.0 >> (SLOT_BITS + INDEX_BITS)) as u8,
-            index: (name.0 & (MOST_SUBFLOWS - 1)) as usize,
+            slot: name.get() >> INDEX_BITS & (MOST_CONNECTIONS - 1),
+            generation: (name.get() >> (SLOT_BITS + INDEX_BITS)) as u8,
+            index: (name.get() & (MOST_SUBFLOWS - 1)) as usize,
         }
     }
 }

@@ -8,7 +8,7 @@ use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 use pullnet_window::NewReno;
 
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 const MTU: u64 = 1000;
 
 const fn us(n: u64) -> Picos {

@@ -86,7 +86,7 @@ impl Net {
         };
         for number in 1..=sources.len() {
             let flow =
-                FlowSpec { conn: ConnId(1), to: HostAddr(0), paths: bottlenecks, ..FlowSpec::default() };
+                FlowSpec { conn: ConnId::new(1), to: HostAddr(0), paths: bottlenecks, ..FlowSpec::default() };
             net.hosts[number].open(net.now, flow);
             net.collect(number);
         }

@@ -98,7 +98,7 @@ mod tests {
         let rules = Rules::new(&NdpConfig::default(), BitsPerSec::gbps(10));
         let mut chance = Seed(1).stream("test", 0);
         let mut cx = Context { now: Instant::ZERO, rules: &rules, chance: &mut chance };
-        let flow = FlowSpec { conn: ConnId(1), to: HostAddr(2), paths: 1, ..FlowSpec::default() };
+        let flow = FlowSpec { conn: ConnId::new(1), to: HostAddr(2), paths: 1, ..FlowSpec::default() };
         let mut sender = Sender::open_stream(&mut cx, &flow);
         sender.offered = u32::MAX - 2;
         assert!(sender.offer(&cx, 1, false));

@@ -14,7 +14,7 @@ pub const HERE: HostAddr = HostAddr(1);
 /// The host that the script plays.
 pub const THERE: HostAddr = HostAddr(2);
 /// The connection, if there is one only.
-pub const CONN: ConnId = ConnId(7);
+pub const CONN: ConnId = ConnId::new(7);
 /// The first window of every script, packets.
 pub const WINDOW: u32 = 4;
 /// Payload of a full packet.

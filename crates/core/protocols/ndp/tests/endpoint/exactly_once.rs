@@ -46,7 +46,7 @@ impl Allowance {
 
 fn flow_of(conn: u32, bytes: u64) -> FlowSpec {
     FlowSpec {
-        conn: ConnId(conn),
+        conn: ConnId::new(conn),
         to: THERE,
         size: Some(Bytes(bytes)),
         priority: (conn % 2) as u8,

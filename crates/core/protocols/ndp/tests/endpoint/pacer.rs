@@ -13,7 +13,8 @@ fn plain() -> NdpConfig {
 
 /// Packet `seq` of a connection from host `from`.
 fn packet(from: u32, seq: u32, priority: u8) -> Arriving<NdpHeader> {
-    let header = NdpHeader::Data { conn: ConnId(from), seq, syn: true, last: false, pulled: false, priority };
+    let header =
+        NdpHeader::Data { conn: ConnId::new(from), seq, syn: true, last: false, pulled: false, priority };
     Arriving::new(HostAddr(from), FULL, header)
 }
 
@@ -134,7 +135,8 @@ fn a_marked_connection_overtakes_pulls_that_wait() {
 fn a_finished_connection_leaves_its_slots_to_others() {
     let mut s = host_with(&plain());
     s.receives_all([packet(5, 0, 0), packet(6, 0, 0), packet(6, 1, 0)]);
-    let last = NdpHeader::Data { conn: ConnId(5), seq: 1, syn: true, last: true, pulled: false, priority: 0 };
+    let last =
+        NdpHeader::Data { conn: ConnId::new(5), seq: 1, syn: true, last: true, pulled: false, priority: 0 };
     s.receives(Arriving::new(HostAddr(5), FULL, last));
     s.at(us(100));
     assert_eq!(pull_times(&mut s), [0, PACE.0]);

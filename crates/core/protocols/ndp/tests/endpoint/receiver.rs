@@ -283,7 +283,7 @@ fn an_abandoned_connection_is_forgotten_in_the_end() {
 fn two_connections_of_one_host_have_pull_numbers_of_their_own() {
     let mut s = host_with(&plain());
     let other = |seq| NdpHeader::Data {
-        conn: pullnet_transport::ConnId(8),
+        conn: pullnet_transport::ConnId::new(8),
         seq,
         syn: true,
         last: false,
@@ -334,13 +334,13 @@ proptest! {
         words in prop::collection::vec((0..6u8, any::<u32>(), any::<u32>(), any::<[bool; 3]>(), 0..3u8, 0..3u64), 0..60),
     ) {
         let mut s = host();
-        s.opens(flow(10)).opens(pullnet_transport::FlowSpec { conn: pullnet_transport::ConnId(3), size: None, ..flow(1) });
+        s.opens(flow(10)).opens(pullnet_transport::FlowSpec { conn: pullnet_transport::ConnId::new(3), size: None, ..flow(1) });
         let mut now = 0;
         for (kind, seq, number, [syn, last, carries], fate, wait) in words {
             // Small numbers as often as any.
             let (seq, number) = if carries { (seq % 12, number % 12) } else { (seq, number) };
             let seq = if kind == 0 { seq % 5000 } else { seq };
-            let conn = if syn { CONN } else { pullnet_transport::ConnId(3) };
+            let conn = if syn { CONN } else { pullnet_transport::ConnId::new(3) };
             let pull = carries.then_some(number);
             let header = match kind {
                 0 => NdpHeader::Data { conn, seq, syn, last, pulled: false, priority: number as u8 },

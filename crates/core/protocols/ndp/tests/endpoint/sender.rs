@@ -253,10 +253,10 @@ fn pull_numbers_wrap() {
 #[test]
 fn pulls_of_one_connection_do_nothing_for_another() {
     let mut s = host();
-    s.opens(flow(10)).opens(FlowSpec { conn: ConnId(8), ..flow(10) }).sent();
-    s.at(us(20)).receives(word(NdpHeader::Pull { conn: ConnId(8), number: 1 }));
+    s.opens(flow(10)).opens(FlowSpec { conn: ConnId::new(8), ..flow(10) }).sent();
+    s.at(us(20)).receives(word(NdpHeader::Pull { conn: ConnId::new(8), number: 1 }));
     let sent = s.sent();
-    assert!(matches!(sent[..], [one] if one.packet.header.conn() == ConnId(8)));
+    assert!(matches!(sent[..], [one] if one.packet.header.conn() == ConnId::new(8)));
 }
 
 #[test]
@@ -606,8 +606,8 @@ fn feedback_after_the_end_does_nothing() {
 #[test]
 fn connections_share_the_link_in_turn() {
     let mut s = host();
-    s.opens(flow(10)).opens(FlowSpec { conn: ConnId(8), ..flow(10) }).sent();
-    s.at(us(20)).receives_all([word(pull(2)), word(NdpHeader::Pull { conn: ConnId(8), number: 2 })]);
+    s.opens(flow(10)).opens(FlowSpec { conn: ConnId::new(8), ..flow(10) }).sent();
+    s.at(us(20)).receives_all([word(pull(2)), word(NdpHeader::Pull { conn: ConnId::new(8), number: 2 })]);
     assert_eq!(s.sent().len(), 4);
 }
 
@@ -616,14 +616,14 @@ fn order(nic: Nic) -> Vec<ConnId> {
     let mut s = host_with(&NdpConfig { nic, ..config() });
     s.does(|host, now| {
         host.open(now, flow(10));
-        host.open(now, FlowSpec { conn: ConnId(8), ..flow(10) });
+        host.open(now, FlowSpec { conn: ConnId::new(8), ..flow(10) });
     });
     s.sent().iter().take(6).map(|sent| sent.packet.header.conn()).collect()
 }
 
 #[test]
 fn connections_take_turns_at_the_link_or_wait_in_one_line() {
-    let (one, other) = (CONN, ConnId(8));
+    let (one, other) = (CONN, ConnId::new(8));
     assert_eq!(order(Nic::Turns), [one, other, one, other, one, other]);
     assert_eq!(order(Nic::Fifo), [one, one, one, one, other, other]);
 }
@@ -645,7 +645,7 @@ fn a_flow_with_more_packets_than_numbers_is_refused() {
     s.opens(flow((1 << 32) - 1)).sends_nothing();
     let reason = FailureReason::TooManyPackets;
     s.reports([Event::Failed { to: THERE, conn: CONN, reason, counts: counts(0, 0, 0) }]);
-    s.opens(FlowSpec { conn: ConnId(8), ..flow((1 << 32) - 2) });
+    s.opens(FlowSpec { conn: ConnId::new(8), ..flow((1 << 32) - 2) });
     assert_eq!(s.sent().len(), WINDOW as usize);
 }
 

@@ -10,7 +10,7 @@ const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
 const STRAY: Event = Event::Stray { peer: THERE, conn: CONN };
 /// A second connection of the other host.
-const OTHER: ConnId = ConnId(8);
+const OTHER: ConnId = ConnId::new(8);
 
 /// Actions of applications, as steps of a script.
 trait Application {

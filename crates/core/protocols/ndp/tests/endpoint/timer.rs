@@ -8,15 +8,15 @@ use pullnet_units::{Packets, Picos};
 
 /// A flow of one packet with a number of its own.
 fn one_packet(conn: u32) -> FlowSpec {
-    FlowSpec { conn: ConnId(conn), ..flow(1) }
+    FlowSpec { conn: ConnId::new(conn), ..flow(1) }
 }
 
 fn ack_of(conn: u32) -> NdpHeader {
-    NdpHeader::Ack { conn: ConnId(conn), seq: 0, pull: None }
+    NdpHeader::Ack { conn: ConnId::new(conn), seq: 0, pull: None }
 }
 
 fn nack_of(conn: u32) -> NdpHeader {
-    NdpHeader::Nack { conn: ConnId(conn), seq: 0, pull: None }
+    NdpHeader::Nack { conn: ConnId::new(conn), seq: 0, pull: None }
 }
 
 /// Flows of one packet, one after the other, whose packets are answered after 50 us by `answer`, then ACKs.
@@ -25,7 +25,7 @@ fn after_flows(s: &mut Script<NdpEndpoint>, flows: u32, answer: fn(u32) -> NdpHe
         let start = 1_000 * u64::from(number);
         s.at(us(start)).opens(one_packet(100 + number));
         s.at(us(start + 50)).receives(word(answer(100 + number)));
-        s.at(us(start + 60)).receives(word(NdpHeader::Pull { conn: ConnId(100 + number), number: 1 }));
+        s.at(us(start + 60)).receives(word(NdpHeader::Pull { conn: ConnId::new(100 + number), number: 1 }));
         s.at(us(start + 100)).receives(word(ack_of(100 + number)));
     }
     s.sent();

@@ -33,7 +33,7 @@ fn unforgetting() -> SwitchConfig {
 /// When flows ended, in microseconds, in the order of their ends.
 fn ends(net: &Net) -> Vec<(u32, u64)> {
     let end = |(when, _, event): &(Instant, usize, Event)| match event {
-        Event::Completed { conn, .. } => Some((conn.0, when.0 / 1_000_000)),
+        Event::Completed { conn, .. } => Some((conn.get(), when.0 / 1_000_000)),
         _ => None,
     };
     net.events.iter().filter_map(end).collect()
@@ -146,7 +146,7 @@ fn a_flow_that_cannot_meet_its_deadline_ends_early() {
         net
     };
     let with = run(true);
-    let given_up = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn: ConnId(0), reason, .. } if reason.as_str().starts_with("terminated early"));
+    let given_up = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn, reason, .. } if *conn == ConnId::new(0) && reason.as_str().starts_with("terminated early"));
     assert!(with.events.iter().any(given_up));
     assert!(matches!(ends(&with)[..], [(1, end)] if end < 6_000), "{:?}", ends(&with));
     let without = ends(&run(false));

@@ -8,7 +8,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const HERE: HostAddr = HostAddr(1);
 const THERE: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 /// 1444 B of payload and 56 B at 1 Gb/s: 12 us. Rates are in units of 100 kb/s.
 const LINK: u32 = 10_000;
 /// A packet's time in units of 10 ns.

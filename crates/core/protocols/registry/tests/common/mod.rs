@@ -133,8 +133,10 @@ pub fn run<P: Protocol>(config: &P::Config, flows: &[Flow], weather: Weather, se
     let mut channel = Channel::new(HOSTS.map(endpoint), BitsPerSec::gbps(10), PATHS);
     for (conn, flow) in (0..).zip(flows) {
         let (to, size) = (HOSTS[1 - flow.from], Some(Bytes(flow.bytes)));
-        channel
-            .open(flow.from, FlowSpec { conn: ConnId(conn), to, size, paths: PATHS, ..FlowSpec::default() });
+        channel.open(
+            flow.from,
+            FlowSpec { conn: ConnId::new(conn), to, size, paths: PATHS, ..FlowSpec::default() },
+        );
     }
     let mut chance = Seed(seed).stream("test.weather", 0);
     let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
@@ -166,7 +168,7 @@ fn note_packet<H: Header>(
     assert!(u32::from(packet.wire) <= framing.mtu + framing.header, "longer than a full packet: {packet:?}");
     let Some((conn, _)) = packet.header.concerns() else { return };
     if packet.class == Class::Data {
-        let left = &mut seen.entry(conn.0).or_default().left;
+        let left = &mut seen.entry(conn.get()).or_default().left;
         *left = (left.0 + 1, left.1 + u32::from(packet.again));
     }
 }
@@ -176,8 +178,8 @@ fn note_events(seen: &mut BTreeMap<u32, Seen>, events: &[(Instant, usize, Event)
     for (_, side, event) in events {
         match event {
             Event::Opened { slot, conn, .. } => {
-                slots.insert((*side, *slot), conn.0);
-                seen.entry(conn.0).or_default().opened += 1;
+                slots.insert((*side, *slot), conn.get());
+                seen.entry(conn.get()).or_default().opened += 1;
             }
             Event::Delivered { slot, seq, bytes } => {
                 let flow = seen.entry(slots[&(*side, *slot)]).or_default();
@@ -192,12 +194,12 @@ fn note_events(seen: &mut BTreeMap<u32, Seen>, events: &[(Instant, usize, Event)
                 assert!(slots.remove(&(*side, *slot)).is_some(), "slot {slot} is not open")
             }
             Event::Completed { conn, counts, .. } => {
-                seen.entry(conn.0).or_default().ends.push((End::Completed(*counts), *counts));
+                seen.entry(conn.get()).or_default().ends.push((End::Completed(*counts), *counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                seen.entry(conn.0).or_default().ends.push((End::Failed(*reason), *counts));
+                seen.entry(conn.get()).or_default().ends.push((End::Failed(*reason), *counts));
             }
-            Event::TimedOut { conn, .. } => seen.entry(conn.0).or_default().timed_out += 1,
+            Event::TimedOut { conn, .. } => seen.entry(conn.get()).or_default().timed_out += 1,
             Event::Acked { .. } | Event::Stray { .. } => {}
         }
     }

@@ -54,7 +54,7 @@ fn survives<P: Protocol>(config: &P::Config, steps: &[Step]) {
         let (what, _, [a, b, c, _]) = *step;
         match what & 15 {
             14 => {
-                let (conn, to) = (ConnId(a & 3), HostAddr(a >> 2 & 3));
+                let (conn, to) = (ConnId::new(a & 3), HostAddr(a >> 2 & 3));
                 let size = (b != 0).then_some(Bytes(u64::from(c % 1_000_000) + 1));
                 host.open(now, FlowSpec { conn, to, size, paths: PATHS, ..FlowSpec::default() });
             }

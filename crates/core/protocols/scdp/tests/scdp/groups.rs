@@ -11,7 +11,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const GROUP: HostAddr = HostAddr(1 << 23);
 const MEMBERS: [HostAddr; 3] = [HostAddr(11), HostAddr(12), HostAddr(13)];
-const CONN: ConnId = ConnId(40);
+const CONN: ConnId = ConnId::new(40);
 const STRAGGLER: Picos = Picos::from_micros(10_000);
 
 /// One host and the time there.
@@ -126,7 +126,7 @@ fn receivers_that_are_done_are_not_waited_for_and_each_is_reported_once() {
     assert!(last.iter().all(|packet| packet.to == MEMBERS[1] && packet.path < 2), "the last one alone");
     assert!(host.done(0).is_empty() && host.done(1).is_empty() && host.pulled(1, 30).is_empty());
     let completed = host.events.iter().map(|event| match event {
-        Event::Completed { to, conn, counts } => (*to, conn.0, counts.sent),
+        Event::Completed { to, conn, counts } => (*to, conn.get(), counts.sent),
         other => panic!("{other:?}"),
     });
     let [a, b, c] = MEMBERS;
@@ -186,7 +186,7 @@ fn a_straggler_is_asked_and_then_goes_on_by_itself() {
     assert!(own.iter().all(|packet| packet.to == MEMBERS[2] && symbol(packet).esi > 1 << 23));
     assert!(host.done(2).is_empty());
     assert!(
-        matches!(host.events.last(), Some(Event::Completed { conn: ConnId(42), .. })),
+        matches!(host.events.last(), Some(Event::Completed { conn, .. }) if *conn == ConnId::new(42)),
         "{:?}",
         host.events
     );
@@ -199,7 +199,7 @@ fn silent_receivers_fail_each_by_itself() {
     let mut host = sender(60);
     host.waits(Instant(20_000_000_000_000));
     let failed = host.events.iter().filter_map(|event| match event {
-        Event::Failed { to, conn, reason: FailureReason::ReceiverSilent, .. } => Some((*to, conn.0)),
+        Event::Failed { to, conn, reason: FailureReason::ReceiverSilent, .. } => Some((*to, conn.get())),
         _ => None,
     });
     assert_eq!(failed.collect::<Vec<_>>(), [(MEMBERS[0], 40), (MEMBERS[1], 41), (MEMBERS[2], 42)]);

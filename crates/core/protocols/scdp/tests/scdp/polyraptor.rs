@@ -96,10 +96,16 @@ fn senders_draw_their_repair_symbols_independently() {
     let drawn = |host: u32, index: u16| {
         let (mut endpoint, now) = (endpoint(HostAddr(host), 1), Instant(1_000_000));
         let flow =
-            FlowSpec { conn: ConnId(7), to: HOSTS[1], size: Some(Bytes(60_000)), ..FlowSpec::default() };
+            FlowSpec { conn: ConnId::new(7), to: HOSTS[1], size: Some(Bytes(60_000)), ..FlowSpec::default() };
         endpoint.open_source(now, flow, Source { index, of: 3 });
-        let pull =
-            ScdpHeader::Pull { conn: ConnId(7), number: 200, first: 0, block: 0, extra: 200, fin: false };
+        let pull = ScdpHeader::Pull {
+            conn: ConnId::new(7),
+            number: 200,
+            first: 0,
+            block: 0,
+            extra: 200,
+            fin: false,
+        };
         let packet =
             Received { from: HOSTS[1], paths: 4, wire: 64, fate: Fate::Whole, ce: false, header: pull };
         let mut sent: Vec<_> = core::iter::from_fn(|| endpoint.poll_transmit(now)).collect();
@@ -155,7 +161,7 @@ fn a_dead_receiver_fails_and_the_others_go_on() {
     const MEMBERS: [HostAddr; 3] = [HostAddr(11), HostAddr(12), HostAddr(13)];
     let (mut host, mut now) = (endpoint(HOSTS[0], 1), Instant(1_000_000));
     let flow = FlowSpec {
-        conn: ConnId(40),
+        conn: ConnId::new(40),
         to: HostAddr(1 << 23),
         size: Some(Bytes(60_000)),
         paths: 4,
@@ -168,7 +174,7 @@ fn a_dead_receiver_fails_and_the_others_go_on() {
     for _ in 0..60 {
         for from in &MEMBERS[..2] {
             let pull =
-                ScdpHeader::Pull { conn: ConnId(40), number, first: 0, block: 0, extra: 0, fin: false };
+                ScdpHeader::Pull { conn: ConnId::new(40), number, first: 0, block: 0, extra: 0, fin: false };
             host.handle(
                 now,
                 Received { from: *from, paths: 4, wire: 64, fate: Fate::Whole, ce: false, header: pull },
@@ -188,7 +194,7 @@ fn a_dead_receiver_fails_and_the_others_go_on() {
     let failed: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Failed { to, conn, reason, .. } => Some((*to, conn.0, *reason)),
+            Event::Failed { to, conn, reason, .. } => Some((*to, conn.get(), *reason)),
             _ => None,
         })
         .collect();

@@ -268,7 +268,7 @@ fn a_block_that_cannot_be_decoded_asks_for_one_more_symbol() {
 fn flows_that_cannot_be_sent_are_refused_with_a_reason() {
     let mut channel = channel(&config(), 1);
     for (conn, size) in [(1, Some(Bytes(0))), (2, Some(Bytes(u64::MAX)))] {
-        channel.open(0, FlowSpec { conn: ConnId(conn), to: HOSTS[1], size, ..FlowSpec::default() });
+        channel.open(0, FlowSpec { conn: ConnId::new(conn), to: HOSTS[1], size, ..FlowSpec::default() });
     }
     assert!(channel.run(LIMIT, fine));
     let reasons: Vec<_> = channel.log.events.iter().map(|(_, _, event)| *event).collect();

@@ -12,7 +12,7 @@ pub const HERE: HostAddr = HostAddr(1);
 /// The host that the script plays.
 pub const THERE: HostAddr = HostAddr(2);
 /// The connection, if there is one only.
-pub const CONN: ConnId = ConnId(7);
+pub const CONN: ConnId = ConnId::new(7);
 /// Payload of a full packet.
 pub const MTU: u64 = 1000;
 /// A full packet and an ACK without ranges on the wire.

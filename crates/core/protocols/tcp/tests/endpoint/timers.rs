@@ -276,10 +276,10 @@ fn an_ended_connection_leaves_no_timer_for_long() {
 fn connections_take_turns_on_the_link() {
     let mut endpoint = endpoint(&TcpConfig { initial_window: Packets(2), ..plain() }, HERE, 1);
     for conn in 0..3 {
-        endpoint.open(Instant::ZERO, FlowSpec { conn: pullnet_transport::ConnId(conn), ..flow(10) });
+        endpoint.open(Instant::ZERO, FlowSpec { conn: pullnet_transport::ConnId::new(conn), ..flow(10) });
     }
     let packets = core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO));
-    let order: Vec<_> = packets.map(|packet| packet.header.conn().0).collect();
+    let order: Vec<_> = packets.map(|packet| packet.header.conn().get()).collect();
     assert_eq!(order, [0, 1, 2, 0, 1, 2]);
 }
 

@@ -16,7 +16,7 @@ use crate::time::{Time, Virtual};
 /// A switch with one port per host, on lines like those in conversations of flows.
 fn switch() -> Fabric<Trim<Slot>, Ndp, Silent> {
     let port = PortSettings {
-        node: NodeId(0),
+        node: NodeId::new(0),
         rate: BitsPerSec::gbps(100),
         delay: Picos::from_micros(10),
         paced: true,
@@ -26,8 +26,8 @@ fn switch() -> Fabric<Trim<Slot>, Ndp, Silent> {
         Fabric::new(&TrimConfig::default(), FabricSettings::default(), &[port; 2], Ndp::default(), Silent)
             .expect("ports without peers");
     for host in 0..2 {
-        let entry = Entry { ports: vec![PortId(host)], selection: Selection::default() };
-        fabric.forward(NodeId(0), Mac::new(mac(host).0), entry);
+        let entry = Entry { ports: vec![PortId::new(host)], selection: Selection::default() };
+        fabric.forward(NodeId::new(0), Mac::new(mac(host).0), entry);
     }
     fabric
 }
@@ -44,7 +44,7 @@ pub fn play(dialogue: &Dialogue, number: u32) -> (String, Vec<Which>) {
         for (from, far) in [&mut far_a, &mut far_b].into_iter().enumerate() {
             let pass = &mut |frame: &[u8]| {
                 for (to, frame) in middle.pass(from, &frame.to_vec()) {
-                    fabric.arrive(PortId(1 - to as u32), now, &frame);
+                    fabric.arrive(PortId::new(1 - to as u32), now, &frame);
                 }
             };
             far.receive(usize::MAX, pass).expect("rings of ours");
@@ -72,7 +72,7 @@ fn arrive(fabric: &mut Fabric<Trim<Slot>, Ndp, Silent>, time: &Virtual, far: [&m
             room[..frame.len()].copy_from_slice(frame);
             frame.len()
         };
-        assert!(far[left.port.0 as usize].send(fill).expect("rings of ours"), "a full ring");
+        assert!(far[left.port.get() as usize].send(fill).expect("rings of ours"), "a full ring");
         fabric.release(left.frame);
         arrived = true;
     }

@@ -18,7 +18,7 @@ use super::script::{Round, Rounds, Script, ranges};
 
 const SENDER: HostAddr = HostAddr(1);
 const RECEIVER: HostAddr = HostAddr(2);
-const CONN: ConnId = ConnId(7);
+const CONN: ConnId = ConnId::new(7);
 const MTU: u64 = 1460;
 /// How long packets of the sender are collected, and of the receiver: as in `tools/kernel/windows.py`.
 const DATA_PHASE: Picos = Picos::from_millis(50);
