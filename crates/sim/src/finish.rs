@@ -7,7 +7,7 @@ use pullnet_record::{FlowRow, PortRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
-use pullnet_units::{HostId, Id, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Id, Instant, Picos};
 
 use crate::deadlock;
 use crate::fingerprint::Fingerprint;
@@ -99,7 +99,7 @@ fn enter_ideals<W: Words>(net: &Network<W>, builder: &mut RecordBuilder) {
         return;
     }
     for number in 0..builder.flows().len() {
-        let senders = builder.senders(number as u32);
+        let senders = builder.senders(FlowId::new(number as u32));
         let row = &mut builder.flows_mut()[number];
         if let (Some(size), Some(received)) = (row.size, row.received) {
             let (topology, faults) = (net.topology(), &net.scenario.faults);

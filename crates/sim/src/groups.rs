@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use pullnet_scenario::Scenario;
 use pullnet_topology::{Distances, LinkRef, MulticastTree};
 use pullnet_transport::HostAddr;
-use pullnet_units::{HostId, Id, Instant, NodeId, PortId};
+use pullnet_units::{FlowId, HostId, Id, Instant, NodeId, PortId};
 use pullnet_workload::{FlowStart, Join};
 
 /// Groups that are kept together in memory.
@@ -31,7 +31,7 @@ fn cells<T>(count: usize) -> Cells<T> {
 #[derive(Debug)]
 pub struct Group {
     /// Number of the flow to the first receiver; the others follow.
-    pub first: u32,
+    pub first: FlowId,
     source: HostId,
     /// The receivers, in the order of their flows.
     pub receivers: Box<[HostId]>,
@@ -117,20 +117,20 @@ impl Groups {
     }
 
     /// The group to whose receivers flow `flow` and its followers go, and its address.
-    pub fn of_flow(&self, flow: u32) -> Option<(HostAddr, &Group)> {
+    pub fn of_flow(&self, flow: FlowId) -> Option<(HostAddr, &Group)> {
         let number = self.until(flow).checked_sub(1)?;
         let group = self.get(number).filter(|group| group.first == flow)?;
         Some((HostAddr::group(number)?, group))
     }
 
     /// The group that flow `flow` goes to a receiver of.
-    pub fn around(&self, flow: u32) -> Option<&Group> {
+    pub fn around(&self, flow: FlowId) -> Option<&Group> {
         let group = self.get(self.until(flow).checked_sub(1)?)?;
-        (flow - group.first < group.receivers.len() as u32).then_some(group)
+        (flow.behind(group.first) < group.receivers.len() as u32).then_some(group)
     }
 
     /// How many groups begin with flow `flow` or one before it.
-    fn until(&self, flow: u32) -> u32 {
+    fn until(&self, flow: FlowId) -> u32 {
         let (mut low, mut high) = (0, self.count.load(Ordering::Acquire));
         while low < high {
             let middle = low + (high - low) / 2;
@@ -141,9 +141,9 @@ impl Groups {
     }
 
     /// Number of the flow to `host` among those of the session that begins with `flow`; `flow` itself if that is no group's.
-    pub fn row(&self, flow: u32, host: HostId) -> u32 {
+    pub fn row(&self, flow: FlowId, host: HostId) -> FlowId {
         let index = |group: &Group| group.receivers.iter().position(|receiver| *receiver == host);
-        flow + self.of_flow(flow).and_then(|(_, group)| index(group)).unwrap_or(0) as u32
+        flow.plus(self.of_flow(flow).and_then(|(_, group)| index(group)).unwrap_or(0) as u32)
     }
 
     /// Tree number `number` of `group` as it is at `at`: over links that work then.

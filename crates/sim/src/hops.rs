@@ -4,21 +4,22 @@ use std::collections::VecDeque;
 
 use pullnet_probes::HopRow;
 use pullnet_qdisc::{Item, Outcome};
+use pullnet_session::flow_of;
 use pullnet_transport::{Fate, HostAddr, Words};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 
 use crate::line::Line;
 use crate::network::Network;
 use crate::packet::Packet;
 
 /// Identifies a packet in the queue of one port. Packets with the same key keep their order there.
-type Key = (u32, Option<u32>, HostAddr, u8, bool);
+type Key = (FlowId, Option<PacketSeq>, HostAddr, u8, bool);
 
 /// Reads the key of a packet of a recorded flow.
 fn key<W: Words>(net: &Network<W>, packet: &Packet<W>) -> Option<Key> {
     let (conn, number) = net.headers.about(packet.packed())?;
-    let recorded = net.probes().hops.as_ref().is_some_and(|hops| hops.has(conn.get()));
-    recorded.then(|| (conn.get(), number, packet.from(), packet.packed().kind & 0x0f, packet.was_data()))
+    let recorded = net.probes().hops.as_ref().is_some_and(|hops| hops.has(flow_of(conn)));
+    recorded.then(|| (flow_of(conn), number, packet.from(), packet.packed().kind & 0x0f, packet.was_data()))
 }
 
 /// Kind of a packet at a port: `data`, `header` (trimmed), `returned` or `control`.
@@ -102,7 +103,7 @@ impl HopLog {
         queue(&mut |ahead| {
             let bytes = u64::from(ahead.wire(net.trimmed));
             row.ahead[usize::from(ahead.is_control())] += bytes;
-            let own = net.headers.about(ahead.packed()).is_some_and(|(conn, _)| conn.get() == key.0);
+            let own = net.headers.about(ahead.packed()).is_some_and(|(conn, _)| flow_of(conn) == key.0);
             row.ahead_own += if own { bytes } else { 0 };
         });
         self.waiting.push_back((key, self.rows.len() as u32));

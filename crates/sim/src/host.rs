@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use pullnet_probes::{Seen, Watches};
 use pullnet_qdisc::{Item, Ring};
-use pullnet_session::{HostCounts, HostLog, News, Report, packet_received, packet_sent};
+use pullnet_session::{HostCounts, HostLog, News, Report, conn_of, flow_of, packet_received, packet_sent};
 use pullnet_transport::{
     Class, ConnId, FailureReason, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received,
     SendCounts, Source, Transmit, Transport, Words,
@@ -205,7 +205,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
         let flow = FlowSpec {
-            conn: ConnId::new(start.flow),
+            conn: conn_of(start.flow),
             to,
             size: start.size,
             priority: start.priority,
@@ -241,10 +241,11 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.starts.drain(..of - 1);
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let net = cx.env.net;
-        let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow.conn.get())) else {
-            for row in (flow.conn.get()..).take(of) {
+        let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow_of(flow.conn)))
+        else {
+            for part in 0..of as u32 {
                 let news = News::Failed(FailureReason::NoGroupAddress, SendCounts::default());
-                cx.reports.push(Report { at: now, flow: row, news });
+                cx.reports.push(Report { at: now, flow: flow_of(flow.conn).plus(part), news });
             }
             return;
         };

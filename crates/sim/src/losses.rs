@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_record::FlowRow;
+use pullnet_session::flow_of;
 use pullnet_transport::ConnId;
+use pullnet_units::{FlowId, Id, PacketSeq};
 
 /// Number of losses that a link lists one by one; it only counts older ones by flow. This bounds the memory of a link
 /// that drops many packets.
@@ -15,9 +17,9 @@ pub struct LostPackets {
     /// Packets lost on the link that were sent as data.
     pub data_lost: u64,
     /// Flow and packet of the latest losses.
-    listed: VecDeque<(u32, u32)>,
+    listed: VecDeque<(FlowId, PacketSeq)>,
     /// Losses by flow.
-    flows: BTreeMap<u32, FlowLosses>,
+    flows: BTreeMap<FlowId, FlowLosses>,
 }
 
 /// Losses of one flow on one link.
@@ -31,9 +33,9 @@ struct FlowLosses {
 
 impl LostPackets {
     /// Notes a packet by its connection and packet number, see [`pullnet_transport::Header::concerns`].
-    pub fn note(&mut self, concerns: Option<(ConnId, Option<u32>)>) {
+    pub fn note(&mut self, concerns: Option<(ConnId, Option<PacketSeq>)>) {
         let Some((conn, packet)) = concerns else { return };
-        let flow = conn.get();
+        let flow = flow_of(conn);
         self.flows.entry(flow).or_default().all += 1;
         if let Some(packet) = packet {
             self.listed.push_back((flow, packet));
@@ -54,15 +56,15 @@ impl LostPackets {
 #[derive(Debug)]
 pub struct Losses {
     /// Timeouts less losses, by flow and packet.
-    excess: BTreeMap<(u32, u32), i64>,
+    excess: BTreeMap<(FlowId, PacketSeq), i64>,
     /// Losses that are not listed, by flow; only of flows with timeouts.
-    unlisted: BTreeMap<u32, i64>,
+    unlisted: BTreeMap<FlowId, i64>,
 }
 
 impl Losses {
     /// No losses yet; `timed_out` holds flow and packet of every timer that ran out.
-    pub fn new(timed_out: &[(u32, u32)]) -> Self {
-        let mut excess: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+    pub fn new(timed_out: &[(FlowId, PacketSeq)]) -> Self {
+        let mut excess: BTreeMap<(FlowId, PacketSeq), i64> = BTreeMap::new();
         timed_out.iter().for_each(|timer| *excess.entry(*timer).or_default() += 1);
         let unlisted = timed_out.iter().map(|(flow, _)| (*flow, 0)).collect();
         Self { excess, unlisted }
@@ -76,7 +78,7 @@ impl Losses {
             }
         }
         for (flow, losses) in &lost.flows {
-            if let Some(row) = flows.get_mut(*flow as usize) {
+            if let Some(row) = flows.get_mut(flow.index()) {
                 row.lost += losses.all;
             }
             if let Some(unlisted) = self.unlisted.get_mut(flow) {
@@ -87,13 +89,13 @@ impl Losses {
 
     /// Enters for every flow the number of its unexplained timeouts.
     pub fn enter(self, flows: &mut [FlowRow]) {
-        let mut unexplained: BTreeMap<u32, i64> = BTreeMap::new();
+        let mut unexplained: BTreeMap<FlowId, i64> = BTreeMap::new();
         for ((flow, _), excess) in self.excess {
             *unexplained.entry(flow).or_default() += excess.max(0);
         }
         for (flow, unexplained) in unexplained {
             let unlisted = self.unlisted.get(&flow).copied().unwrap_or(0);
-            if let Some(row) = flows.get_mut(flow as usize) {
+            if let Some(row) = flows.get_mut(flow.index()) {
                 row.unexplained += (unexplained - unlisted).max(0) as u32;
             }
         }
@@ -137,7 +139,7 @@ mod tests {
     fn entered(lost: &[(u32, Option<u32>)], timed_out: &[(u32, u32)]) -> [(u32, u32); 2] {
         let link = |(flow, packet): &(u32, Option<u32>)| {
             let mut link = LostPackets::default();
-            link.note(Some((ConnId::new(*flow), *packet)));
+            link.note(Some((ConnId::new(*flow), packet.map(PacketSeq::new))));
             link
         };
         let links: Vec<_> = lost.iter().map(link).collect();
@@ -146,7 +148,8 @@ mod tests {
 
     fn explained(links: &[LostPackets], timed_out: &[(u32, u32)]) -> [(u32, u32); 2] {
         let mut flows = [row(), row()];
-        let mut losses = Losses::new(timed_out);
+        let timed_out = timed_out.iter().map(|(flow, seq)| (FlowId::new(*flow), PacketSeq::new(*seq)));
+        let mut losses = Losses::new(&timed_out.collect::<Vec<_>>());
         links.iter().for_each(|link| losses.add(link, &mut flows));
         losses.enter(&mut flows);
         flows.map(|row| (row.lost, row.unexplained))
@@ -175,7 +178,7 @@ mod tests {
     fn many_losses_take_bounded_memory_and_still_explain() {
         let mut link = LostPackets::default();
         for packet in 0..1_000_000 {
-            link.note(Some((ConnId::new(packet % 2), Some(packet))));
+            link.note(Some((ConnId::new(packet % 2), Some(PacketSeq::new(packet)))));
         }
         assert_eq!((link.listed.len(), link.flows.len()), (LISTED, 2));
         let timed_out: Vec<_> = (0..500_000).map(|packet| (0, 2 * packet)).chain([(1, 4)]).collect();

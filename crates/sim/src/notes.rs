@@ -2,6 +2,7 @@
 
 use pullnet_probes::{Incident, PortPacket, Recorded, Seen};
 use pullnet_qdisc::{Item, Outcome};
+use pullnet_session::flow_of;
 use pullnet_transport::Words;
 use pullnet_units::Instant;
 
@@ -35,7 +36,7 @@ impl PortNotes {
         let about = net.headers.about(packet.packed());
         let packet = PortPacket {
             row: self.row,
-            flow: about.map(|(conn, _)| conn.get()),
+            flow: about.map(|(conn, _)| flow_of(conn)),
             number: about.and_then(|(_, number)| number),
             kind: net.headers.kind(packet.packed()),
             class: class(packet),

@@ -6,7 +6,7 @@ use pullnet_probes::{Per, Series, SeriesKey, SeriesRow};
 use pullnet_record::FlowRow;
 use pullnet_session::Share;
 use pullnet_transport::Words;
-use pullnet_units::Instant;
+use pullnet_units::{FlowId, Id, Instant};
 
 use crate::probe::Held;
 use crate::shard::Shard;
@@ -77,12 +77,12 @@ pub fn rows(
     Ok(bytes.into_iter().flat_map(of_key).collect())
 }
 
-fn key(per: Per, flow: u32, flows: &[FlowRow]) -> SeriesKey {
+fn key(per: Per, flow: FlowId, flows: &[FlowRow]) -> SeriesKey {
     match per {
         Per::Total => SeriesKey::Total,
-        Per::Host => SeriesKey::Host(flows[flow as usize].dst),
+        Per::Host => SeriesKey::Host(flows[flow.index()].dst),
         Per::Flow => SeriesKey::Flow(flow),
-        Per::Tag => SeriesKey::Tag(flows[flow as usize].tag),
+        Per::Tag => SeriesKey::Tag(flows[flow.index()].tag),
     }
 }
 

@@ -11,7 +11,7 @@ use pullnet_transport::{
     ConnId, Event, FlowSpec, FlowStatus, Framing, GroupMember, Header, Hop, HopView, HostInfo, Packed,
     Protocol, Received, Source, Transmit, Transport, Words,
 };
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 /// All transports of one host. Headers are packed.
 pub trait Stack<W: Words>: Send {
@@ -160,7 +160,7 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
 }
 
 /// Connection and packet number that a header refers to, see [`Header::concerns`].
-pub type About = Option<(ConnId, Option<u32>)>;
+pub type About = Option<(ConnId, Option<PacketSeq>)>;
 /// Reads the connection and packet number from a header.
 pub type Concern<W> = fn(Packed<W>) -> About;
 /// Reads the fields for switches that order packets by flow from a header, see [`Header::hop_view`].

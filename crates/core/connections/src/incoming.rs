@@ -1,5 +1,5 @@
 use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos};
 
 use crate::{Flows, Known, Noted, ReceivedSet, Rules};
 
@@ -111,7 +111,7 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
     ) -> Option<&mut Incoming> {
         let receiver = self.receivers.get_mut(slot)?;
         if receiver.on_data(now, seq, last, bytes)? == Noted::New {
-            self.events.push(Event::Delivered { slot, seq, bytes });
+            self.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         Some(receiver)
     }

@@ -8,7 +8,7 @@ use pullnet_transport::{
     Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
     Received, Side, TimerKind, Transmit,
 };
-use pullnet_units::{BitsPerSec, Instant, Picos};
+use pullnet_units::{BitsPerSec, Instant, PacketSeq, Picos};
 
 use crate::control::{CollectedOf, Control};
 use crate::header::{Carrier, RdmaHeader};
@@ -134,7 +134,7 @@ impl<C: Control> RdmaRules<C> {
         let notifies = data.marked && receiver.notifies(now, &self.parameters);
         let (cumulative, finished) = (receiver.cumulative(), receiver.is_complete());
         if new {
-            flows.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         if finished {
             flows.finish(now, slot, peer, conn);
@@ -229,7 +229,7 @@ impl<C: Control> Rules for RdmaRules<C> {
             return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
         }
         if let Some(seq) = sender.on_timer(now, &self.parameters, &self.own) {
-            flows.events.push(Event::TimedOut { to, conn, seq });
+            flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
         }
         self.settle(flows, now, slot);
     }

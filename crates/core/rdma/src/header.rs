@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_units::PacketSeq;
 
 /// A packet of a RoCE host. Packets are numbered from 0 within a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,11 +112,11 @@ impl Header for RdmaHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. } => (conn, Some(seq)),
+            Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
             // The sender's timer runs for the missing packet.
-            Self::Nack { conn, cumulative, .. } => (conn, Some(cumulative)),
+            Self::Nack { conn, cumulative, .. } => (conn, Some(PacketSeq::new(cumulative))),
             Self::Cnp { conn } => (conn, None),
         })
     }

@@ -1,6 +1,6 @@
 use pullnet_rng::Stream;
 use pullnet_settings::Settings;
-use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, Picos, Side};
+use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, PacketSeq, Picos, Side};
 
 use crate::{Awaited, FailureReason, Header, TimerKind};
 
@@ -167,7 +167,7 @@ pub enum Event {
         /// Which connection.
         slot: u32,
         /// Packet number, as [`Header::concerns`] names it.
-        seq: u32,
+        seq: PacketSeq,
         /// New payload bytes.
         bytes: u32,
     },
@@ -217,7 +217,7 @@ pub enum Event {
         /// Which connection.
         conn: ConnId,
         /// Number of the packet, as [`Header::concerns`] gives it for the packet and its answers.
-        seq: u32,
+        seq: PacketSeq,
     },
     /// Receiver: data or a probe came for a connection that is dismissed, or that is unknown here and that the packet
     /// may not open. The transport does not answer; the sender waits in vain unless the driver informs it.

@@ -1,4 +1,5 @@
 use crate::{ConnId, Hop};
+use pullnet_units::PacketSeq;
 
 mod sealed {
     /// Limits [`super::Words`] to the sizes below.
@@ -79,7 +80,7 @@ pub trait Header: Copy + core::fmt::Debug {
     /// The connection of the packet, and the number of a data packet. The number is given if a sender's timer runs for
     /// that data packet until its answer arrives, for the packet itself and for its answers. Drivers use it to explain
     /// timeouts by lost packets; with `None` a timeout stays unexplained.
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         None
     }
 

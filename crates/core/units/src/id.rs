@@ -38,6 +38,12 @@ macro_rules! id {
             }
         }
 
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.0)
@@ -57,6 +63,29 @@ id!(
 id!(
     /// The egress port of a switch: one direction of a link.
     PortId
+);
+
+id!(
+    /// A flow of a run, counted from 0 in the order in which the workload gives flows out: a row of the table `flows`.
+    FlowId
+);
+
+impl FlowId {
+    /// The flow that is given out `by` flows after this one, such as another part of its session.
+    #[must_use]
+    pub const fn plus(self, by: u32) -> Self {
+        Self(self.0 + by)
+    }
+
+    /// How many flows this one is given out after `first`, which is not given out after it.
+    pub const fn behind(self, first: Self) -> u32 {
+        self.0 - first.0
+    }
+}
+
+id!(
+    /// A data packet of a flow, as the header that carries it numbers it.
+    PacketSeq
 );
 
 /// A vector that only its own kind of id can index.

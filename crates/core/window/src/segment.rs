@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Medium, Packed};
+use pullnet_units::PacketSeq;
 
 /// Most SACK ranges in an ACK: what fits in the TCP option space without timestamps (RFC 2018, section 3).
 pub const MAX_RANGES: usize = 4;
@@ -123,9 +124,9 @@ impl Segment {
 
 impl Segment {
     /// Connection and packet number of a packet that may carry payload.
-    pub fn data(&self) -> Option<(ConnId, u32)> {
+    pub fn data(&self) -> Option<(ConnId, PacketSeq)> {
         match *self {
-            Self::Data { conn, seq, .. } => Some((conn, seq)),
+            Self::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
             _ => None,
         }
     }
@@ -136,11 +137,11 @@ impl Header for Segment {
     type Words = Medium;
 
     /// The handshake counts as packet 0: the SYN timer runs before any data timer.
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Syn { conn } | Self::SynAck { conn } => (conn, Some(0)),
-            Self::Data { conn, seq, .. } | Self::Nack { conn, seq } => (conn, Some(seq)),
-            Self::Ack { conn, answers, .. } => (conn, Some(answers)),
+            Self::Syn { conn } | Self::SynAck { conn } => (conn, Some(PacketSeq::new(0))),
+            Self::Data { conn, seq, .. } | Self::Nack { conn, seq } => (conn, Some(PacketSeq::new(seq))),
+            Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
         })
     }
 

@@ -5,7 +5,7 @@ use pullnet_rng::Stream;
 use pullnet_transport::{
     Awaited, Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit,
 };
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos};
 
 use crate::control::{Acked, Control, Plan};
 use crate::round_trip::RoundTrip;
@@ -409,7 +409,7 @@ impl<C: Control> Sender<C> {
         self.retries += 1;
         self.counts.timeouts += 1;
         let (to, conn, seq) = (self.to, self.conn, self.board.first());
-        cx.events.push(Event::TimedOut { to, conn, seq });
+        cx.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
         if self.retries > cx.rules.retries {
             let opening = self.phase == Phase::Opening;
             return Expiry::GiveUp(if opening {

@@ -1,6 +1,6 @@
 //! One wire form for all transports.
 
-use pullnet_transport::{Class, ConnId, Fate, HostAddr, Protocol, Received, Transmit, Transport};
+use pullnet_transport::{Class, ConnId, Fate, HostAddr, PacketSeq, Protocol, Received, Transmit, Transport};
 
 use crate::emit::{Headers, headers};
 use crate::parse::{Opened, open, payload_of};
@@ -65,7 +65,7 @@ pub trait Framed: Protocol {
     const PRIORITIES: bool = false;
 
     /// Connection and packet number of a packet that may carry payload; `None` for all others.
-    fn data(header: &HeaderOf<Self>) -> Option<(ConnId, u32)>;
+    fn data(header: &HeaderOf<Self>) -> Option<(ConnId, PacketSeq)>;
 
     /// Payload bytes of a packet that an endpoint sends.
     #[must_use]

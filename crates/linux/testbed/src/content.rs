@@ -1,6 +1,8 @@
 //! Self-describing payload, so that a receiver can verify it: the first bytes identify the packet, and each further byte
 //! depends on its position only. Position-dependent bytes are written once per buffer, because this code runs for every packet.
 
+use pullnet_units::{FlowId, PacketSeq};
+
 /// Bytes that identify a packet.
 const NAME: usize = 8;
 
@@ -12,20 +14,20 @@ pub(crate) fn places(longest: usize) -> Vec<u8> {
 }
 
 /// Identifier of packet `seq` of flow `flow`.
-fn name(flow: u32, seq: u32) -> [u8; NAME] {
+fn name(flow: FlowId, seq: PacketSeq) -> [u8; NAME] {
     // The highest byte depends on every bit of both numbers.
-    (u64::from(flow) << 32 | u64::from(seq)).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+    (u64::from(flow.get()) << 32 | u64::from(seq.get())).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }
 
 /// Writes the packet's identifier into `payload`, which already holds the position-dependent bytes.
-pub(crate) fn label(flow: u32, seq: u32, payload: &mut [u8]) {
+pub(crate) fn label(flow: FlowId, seq: PacketSeq, payload: &mut [u8]) {
     let name = name(flow, seq);
     let long = payload.len().min(NAME);
     payload[..long].copy_from_slice(&name[..long]);
 }
 
 /// Whether `payload` belongs to the packet; `places` are the position-dependent bytes.
-pub(crate) fn is_right(flow: u32, seq: u32, payload: &[u8], places: &[u8]) -> bool {
+pub(crate) fn is_right(flow: FlowId, seq: PacketSeq, payload: &[u8], places: &[u8]) -> bool {
     let long = payload.len().min(NAME);
     payload[..long] == name(flow, seq)[..long] && places.get(long..payload.len()) == Some(&payload[long..])
 }
@@ -37,14 +39,18 @@ mod tests {
     #[test]
     fn a_payload_is_right_for_its_own_packet_only() {
         let places = places(1436);
+        let (three, seventeen) = (FlowId::new(3), PacketSeq::new(17));
         for length in [1436, 9, 8, 5, 1] {
             let mut payload = places[..length].to_vec();
-            label(3, 17, &mut payload);
-            assert!(is_right(3, 17, &payload, &places));
-            assert!(!is_right(3, 18, &payload, &places) && !is_right(4, 17, &payload, &places));
+            label(three, seventeen, &mut payload);
+            assert!(is_right(three, seventeen, &payload, &places));
+            assert!(
+                !is_right(three, PacketSeq::new(18), &payload, &places)
+                    && !is_right(FlowId::new(4), seventeen, &payload, &places)
+            );
             payload[length - 1] ^= 1;
-            assert!(!is_right(3, 17, &payload, &places));
+            assert!(!is_right(three, seventeen, &payload, &places));
         }
-        assert!(!is_right(3, 17, &[0; 1447], &places), "longer than any payload");
+        assert!(!is_right(three, seventeen, &[0; 1447], &places), "longer than any payload");
     }
 }

@@ -1,4 +1,5 @@
 use pullnet_netio::Error;
+use pullnet_units::FlowId;
 use pullnet_wire::EmitError;
 use thiserror::Error;
 
@@ -73,7 +74,7 @@ pub enum PlayError {
     #[error("flow {flow}: host {host} got other bytes than were sent")]
     Content {
         /// The flow.
-        flow: u32,
+        flow: FlowId,
         /// The receiver.
         host: u32,
     },
@@ -81,7 +82,7 @@ pub enum PlayError {
     #[error("flow {flow}: host {host} got {got} B of {size} B")]
     Length {
         /// The flow.
-        flow: u32,
+        flow: FlowId,
         /// The receiver.
         host: u32,
         /// Bytes delivered.

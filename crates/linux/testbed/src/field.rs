@@ -177,9 +177,9 @@ fn catch_up<P: Framed>(stations: &mut [Station<P>], now: Instant, site: &Site<P>
 
 /// Drops reports of unknown flows; rejects those with a wrong length.
 fn check(director: &Director, reports: &mut Vec<Report>) -> Result<(), PlayError> {
-    reports.retain(|report| (report.flow as usize) < director.flows.len());
+    reports.retain(|report| report.flow.index() < director.flows.len());
     for Report { flow, news, .. } in reports.iter() {
-        let row = &director.flows[*flow as usize];
+        let row = &director.flows[flow.index()];
         let (News::Received { delivered, .. }, Some(size)) = (news, row.size) else { continue };
         if *delivered != size {
             return Err(PlayError::Length { flow: *flow, host: row.dst.get(), got: *delivered, size });

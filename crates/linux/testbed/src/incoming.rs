@@ -1,11 +1,11 @@
 use pullnet_session::{News, Report};
-use pullnet_units::Instant;
+use pullnet_units::{FlowId, Instant};
 
 /// A flow being received by a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming {
     /// Number of the flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Payload bytes received so far.
     pub delivered: u64,
     /// Payload bytes received within the measurement window.
@@ -28,7 +28,7 @@ pub(crate) struct IncomingFlows(Vec<Incoming>);
 
 impl IncomingFlows {
     /// Starts a flow in `slot`. Returns the slot's previous flow if it has not ended.
-    pub fn open(&mut self, slot: u32, flow: u32) -> Option<Incoming> {
+    pub fn open(&mut self, slot: u32, flow: FlowId) -> Option<Incoming> {
         let (slot, none) = (slot as usize, Incoming { flow, delivered: 0, in_window: 0, over: true });
         if slot >= self.0.len() {
             self.0.resize(slot + 1, none);
@@ -47,7 +47,7 @@ impl IncomingFlows {
     }
 
     /// Number of the flow in `slot`.
-    pub fn flow(&self, slot: u32) -> Option<u32> {
+    pub fn flow(&self, slot: u32) -> Option<FlowId> {
         self.0.get(slot as usize).map(|incoming| incoming.flow)
     }
 

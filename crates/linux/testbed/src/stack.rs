@@ -2,11 +2,13 @@
 
 use pullnet_probes::{Recorded, Seen, Watches};
 use pullnet_rng::Seed;
-use pullnet_session::{HostCounts, HostLog, News, Report, kind_of, packet_received, packet_sent};
+use pullnet_session::{
+    HostCounts, HostLog, News, Report, conn_of, flow_of, kind_of, packet_received, packet_sent,
+};
 use pullnet_transport::{
     Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Received, Transmit, Transport,
 };
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 use pullnet_wire::{Framed, HeaderOf, Refused};
 use pullnet_workload::FlowStart;
 
@@ -63,7 +65,7 @@ impl<P: Framed> Stack<P> {
     /// Starts a flow from the application.
     pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         let to = site.addr(start.dst);
-        let (conn, paths) = (ConnId::new(start.flow), site.paths(self.addr, to));
+        let (conn, paths) = (conn_of(start.flow), site.paths(self.addr, to));
         let FlowStart { size, priority, deadline, tenant, .. } = *start;
         let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         self.endpoint.open(now, flow);
@@ -114,9 +116,9 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    fn check(&mut self, site: &Site<P>, (conn, seq): (ConnId, u32), payload: &[u8]) {
-        let flow = conn.get();
-        if !content::is_right(flow, seq, payload, &site.payload_bytes) {
+    fn check(&mut self, site: &Site<P>, (conn, seq): (ConnId, PacketSeq), payload: &[u8]) {
+        let flow = flow_of(conn);
+        if !content::is_right(flow, PacketSeq::new(seq.get()), payload, &site.payload_bytes) {
             self.fault = Some(PlayError::Content { flow, host: self.host.get() });
         }
     }
@@ -155,7 +157,7 @@ impl<P: Framed> Stack<P> {
         let host = self.host;
         match event {
             Event::Opened { slot, conn, .. } => {
-                let before = self.incoming.open(slot, conn.get()).filter(|before| before.delivered > 0);
+                let before = self.incoming.open(slot, flow_of(conn)).filter(|before| before.delivered > 0);
                 self.reports.extend(before.map(|before| before.unfinished(now)));
             }
             Event::Delivered { slot, bytes, .. } => {
@@ -172,24 +174,26 @@ impl<P: Framed> Stack<P> {
                 }
             }
             Event::Acked { conn, latency, .. } => {
-                self.show(Watches::ACKED, &Seen::Acked { host, at: now, flow: conn.get(), latency });
+                self.show(Watches::ACKED, &Seen::Acked { host, at: now, flow: flow_of(conn), latency });
             }
             Event::Stray { .. } | Event::Silent { .. } => {}
-            Event::Completed { conn, counts, .. } => self.ended(now, conn.get(), News::Acknowledged(counts)),
+            Event::Completed { conn, counts, .. } => {
+                self.ended(now, flow_of(conn), News::Acknowledged(counts))
+            }
             Event::Failed { conn, reason, counts, .. } => {
-                self.ended(now, conn.get(), News::Failed(reason, counts));
+                self.ended(now, flow_of(conn), News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
-                self.log.timed_out.push((conn.get(), seq));
-                let (at, flow, number) = (now, conn.get(), seq);
+                self.log.timed_out.push((flow_of(conn), seq));
+                let (at, flow, number) = (now, flow_of(conn), seq);
                 self.show(Watches::TIMED_OUT, &Seen::TimedOut { host, at, flow, number });
             }
         }
     }
 
     /// A flow has ended for this host.
-    fn ended(&mut self, now: Instant, flow: u32, news: News) {
+    fn ended(&mut self, now: Instant, flow: FlowId, news: News) {
         self.reports.push(Report { at: now.0, flow, news });
     }
 

@@ -1,8 +1,9 @@
 //! A host with its interface.
 
 use pullnet_netio::PacketIo;
+use pullnet_session::flow_of;
 use pullnet_transport::{Transmit, Transport};
-use pullnet_units::{HostId, Instant};
+use pullnet_units::{HostId, Instant, PacketSeq};
 use pullnet_wire::{Framed, HeaderOf};
 use pullnet_workload::FlowStart;
 
@@ -108,7 +109,7 @@ impl<P: Framed> Station<P> {
         let host = self.stack.host;
         let payload = &mut self.payload[..P::payload(packet)];
         if let Some((conn, seq)) = P::data(&packet.header) {
-            content::label(conn.get(), seq, payload);
+            content::label(flow_of(conn), seq, payload);
         }
         let route = site.route(host, peer, packet.path);
         let mut written = Ok(0);

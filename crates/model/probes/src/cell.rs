@@ -1,6 +1,6 @@
 //! Rows whose fields are columns.
 
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 
 use crate::table::{Builder, Label};
 
@@ -27,11 +27,15 @@ cells! {
     u32: id, value => value;
     u64: count, value => value;
     f64: ratio, value => value;
+    FlowId: id, value => value.get();
     HostId: id, value => value.get();
+    PacketSeq: id, value => value.get();
     Instant: count, value => value.0;
     Picos: count, value => value.0;
     Option<bool>: maybe_flag, value => value;
     Option<u32>: maybe_id, value => value;
+    Option<FlowId>: maybe_id, value => value.map(FlowId::get);
+    Option<PacketSeq>: maybe_id, value => value.map(PacketSeq::get);
     Option<u64>: maybe_count, value => value;
     Option<f64>: maybe_ratio, value => value;
     Option<Instant>: maybe_count, value => value.map(|at| at.0);

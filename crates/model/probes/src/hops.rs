@@ -1,6 +1,6 @@
 use pullnet_config::Reader;
 use pullnet_settings::{Refused, Setting, Value, settings};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 
 use crate::{Builder, Facts, Form, Load, Probe, Table};
 
@@ -75,9 +75,9 @@ pub struct HopRow {
     /// Row of the port in the table `ports`.
     pub row: u32,
     /// Flow number.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Number of the data packet that it is, or that it is about, if its header names one.
-    pub number: Option<u32>,
+    pub number: Option<PacketSeq>,
     /// The host that sent it.
     pub from: HostId,
     /// Packet type, in the protocol's terms.
@@ -120,10 +120,10 @@ impl Hops {
     pub const MOST_ROWS: u64 = 5_000_000;
 
     /// Whether the packets of `flow` are recorded.
-    pub fn has(&self, flow: u32) -> bool {
+    pub fn has(&self, flow: FlowId) -> bool {
         match self {
-            Self::Of(flows) => flows.contains(flow),
-            Self::Every(nth) => flow.is_multiple_of(*nth),
+            Self::Of(flows) => flows.contains(flow.get()),
+            Self::Every(nth) => flow.get().is_multiple_of(*nth),
         }
     }
 
@@ -174,7 +174,7 @@ impl Probe for Hops {
         let named: Vec<_> = rows.iter().map(|row| (row, (facts.port_name)(row.row))).collect();
         let builder = Self::builder(&named)
         .id(["flow", "", "Number of the flow; of a session that is one, of its first flow."], |(row, _)| {
-            row.flow
+            row.flow.get()
         })
         .maybe_id(
             [
@@ -182,7 +182,7 @@ impl Probe for Hops {
                 "",
                 "Number of the data packet that it is, or that it answers; missing if its header names none.",
             ],
-            |(row, _)| row.number,
+            |(row, _)| row.number.map(PacketSeq::get),
         )
         .id(
             ["from", "", "Number of the host that sent it, or that a returned header comes back from."],

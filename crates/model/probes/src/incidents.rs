@@ -1,6 +1,6 @@
 use pullnet_config::Reader;
 use pullnet_settings::settings;
-use pullnet_units::Instant;
+use pullnet_units::{FlowId, Instant, PacketSeq};
 
 use crate::{Facts, Load, PortPacket, Probe, Seen, Table, Watches, rows};
 
@@ -22,9 +22,9 @@ rows! {
         /// marked, trimmed, returned or dropped; the last two also of a packet that was trimmed at once.
         incident: &'static str = "incident",
         /// Number of the flow; missing if its header names none.
-        flow: Option<u32> = "flow",
+        flow: Option<FlowId> = "flow",
         /// Number of the data packet that it is, or that it answers; missing if its header names none.
-        number: Option<u32> = "number",
+        number: Option<PacketSeq> = "number",
         /// Packet type, as the protocol names it.
         kind: &'static str = "kind",
         /// Class of the packet afterwards: data, header (trimmed), returned or control.

@@ -1,6 +1,6 @@
 use pullnet_config::Reader;
 use pullnet_settings::settings;
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 
 use crate::{Facts, Load, Probe, Seen, Table, Watches, rows};
 
@@ -19,7 +19,7 @@ rows! {
     /// Time from the first transmission of a packet to its ACK.
     pub struct LatencyRow {
         /// Number of the flow.
-        flow: u32 = "flow",
+        flow: FlowId = "flow",
         /// When the ACK arrived.
         at: Instant = "at_ps" ["ps"],
         /// Time since the packet was first sent, retransmissions included.

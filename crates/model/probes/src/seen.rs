@@ -1,6 +1,6 @@
 //! Events that hosts and ports show to probes.
 
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 
 /// Kinds of events that a probe records. The engine shows an event only if a probe watches its kind, so that a run
 /// without probes does no more than ask.
@@ -108,9 +108,9 @@ pub struct PortPacket {
     /// Row of the port in the table `ports`.
     pub row: u32,
     /// Flow number, if its header names one.
-    pub flow: Option<u32>,
+    pub flow: Option<FlowId>,
     /// Number of the data packet that it is, or that it is about, if its header names one.
-    pub number: Option<u32>,
+    pub number: Option<PacketSeq>,
     /// Packet type, in the protocol's terms.
     pub kind: &'static str,
     /// `data`, `header` (trimmed), `returned` or `control`, afterwards.
@@ -133,7 +133,7 @@ pub enum Seen {
         /// Time of the event.
         at: Instant,
         /// Flow number.
-        flow: u32,
+        flow: FlowId,
         /// Time since the packet was first sent.
         latency: Picos,
     },
@@ -144,7 +144,7 @@ pub enum Seen {
         /// Time of the event.
         at: Instant,
         /// Flow number.
-        flow: u32,
+        flow: FlowId,
         /// Payload bytes.
         bytes: u64,
     },
@@ -155,9 +155,9 @@ pub enum Seen {
         /// Time of the event.
         at: Instant,
         /// Flow number.
-        flow: u32,
+        flow: FlowId,
         /// Number of the packet.
-        number: u32,
+        number: PacketSeq,
     },
     /// The queue of a port does something to a packet.
     Incident {

@@ -1,6 +1,6 @@
 use pullnet_config::Reader;
 use pullnet_settings::{choice, settings};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, Picos};
 
 use crate::{End, Facts, Form, Load, Plan, Probe, Table, gbps};
 
@@ -39,7 +39,7 @@ pub enum SeriesKey {
     /// One receiving host.
     Host(HostId),
     /// One flow.
-    Flow(u32),
+    Flow(FlowId),
     /// All flows with a tag.
     Tag(u16),
 }
@@ -50,7 +50,7 @@ impl SeriesKey {
         match self {
             Self::Total => ("total", None),
             Self::Host(host) => ("host", Some(host.get())),
-            Self::Flow(flow) => ("flow", Some(flow)),
+            Self::Flow(flow) => ("flow", Some(flow.get())),
             Self::Tag(tag) => ("tag", Some(tag.into())),
         }
     }

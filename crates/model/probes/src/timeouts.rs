@@ -1,6 +1,6 @@
 use pullnet_config::Reader;
 use pullnet_settings::settings;
-use pullnet_units::{HostId, Instant};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq};
 
 use crate::{Facts, Probe, Seen, Table, Watches, rows};
 
@@ -20,9 +20,9 @@ rows! {
         /// When it ran out.
         at: Instant = "at_ps" ["ps"],
         /// Number of the flow.
-        flow: u32 = "flow",
+        flow: FlowId = "flow",
         /// Number of the data packet that it was for.
-        number: u32 = "number",
+        number: PacketSeq = "number",
     }
 }
 

@@ -8,7 +8,7 @@ use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
 use pullnet_scenario::Scenario;
 use pullnet_topology::Topology;
 use pullnet_transport::{FlowStatus, Side};
-use pullnet_units::{HostId, Id, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Id, Instant, Picos};
 
 use crate::{Director, HostCounts, HostLog, Report};
 
@@ -105,7 +105,7 @@ impl RecordBuilder {
     }
 
     /// Hosts that send a flow.
-    pub fn senders(&self, flow: u32) -> Vec<HostId> {
+    pub fn senders(&self, flow: FlowId) -> Vec<HostId> {
         self.director.senders(flow)
     }
 
@@ -117,7 +117,7 @@ impl RecordBuilder {
     /// Enters the last news of flows. News of unknown flows is ignored.
     pub fn enter(&mut self, reports: &[Report]) {
         let known = self.director.flows.len();
-        let of_known = |report: &&Report| (report.flow as usize) < known;
+        let of_known = |report: &&Report| report.flow.index() < known;
         reports.iter().filter(of_known).for_each(|report| self.director.enter(report));
     }
 

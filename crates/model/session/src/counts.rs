@@ -1,6 +1,7 @@
 //! Counts and records of hosts.
 
 use pullnet_probes::Recorded;
+use pullnet_units::{FlowId, PacketSeq};
 
 /// Counts of one host.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,7 +28,7 @@ pub struct HostCounts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Number of the flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Number of the interval.
     pub index: u64,
     /// Payload bytes.
@@ -42,7 +43,7 @@ pub struct HostLog {
     /// The optional tables that the scenario enables.
     pub recorded: Recorded,
     /// Retransmission timers that ran out: flow and packet.
-    pub timed_out: Vec<(u32, u32)>,
+    pub timed_out: Vec<(FlowId, PacketSeq)>,
 }
 
 impl HostLog {

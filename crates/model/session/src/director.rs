@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pullnet_record::FlowRow;
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_transport::{FailureReason, Framing, SendCounts, Side};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Id, Instant, Picos};
 use pullnet_workload::{Completion, FlowStart, Workload};
 
 use crate::sources::Sources;
@@ -17,7 +17,7 @@ pub struct Report {
     /// Time.
     pub at: u64,
     /// The flow.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Event.
     pub news: News,
 }
@@ -55,7 +55,7 @@ impl Report {
             News::Acknowledged(_) => 2,
             News::Failed(..) => 3,
         };
-        (self.at, self.flow, rank)
+        (self.at, self.flow.get(), rank)
     }
 }
 
@@ -148,7 +148,7 @@ impl Director {
     pub fn released(&mut self) -> impl Iterator<Item = [HostId; 2]> {
         let flows = &self.flows;
         self.workload.released().map(|flow| {
-            let FlowRow { src, dst, .. } = flows[flow as usize];
+            let FlowRow { src, dst, .. } = flows[flow.index()];
             [src, dst]
         })
     }
@@ -201,14 +201,14 @@ impl Director {
     pub(crate) fn enter_counts_so_far(&mut self) {
         for (number, row) in (0..).zip(&mut self.flows) {
             if row.senders > 1 && row.acknowledged.is_none() && row.failed.is_none() {
-                row.count(self.sources.so_far(number));
+                row.count(self.sources.so_far(FlowId::new(number)));
             }
         }
     }
 
     /// Hosts that send a flow.
-    pub fn senders(&self, flow: u32) -> Vec<HostId> {
-        self.sources.of(flow).map_or_else(|| vec![self.flows[flow as usize].src], <[HostId]>::to_vec)
+    pub fn senders(&self, flow: FlowId) -> Vec<HostId> {
+        self.sources.of(flow).map_or_else(|| vec![self.flows[flow.index()].src], <[HostId]>::to_vec)
     }
 
     fn row(&self, start: &FlowStart, sources: &[HostId]) -> FlowRow {
@@ -235,7 +235,7 @@ impl Director {
             deadline: start.deadline,
             tenant: start.tenant,
             coflow: start.coflow,
-            session: start.session,
+            session: start.session.get(),
             senders: sources.len() as u16,
             packets_sent: 0,
             retransmitted: 0,
@@ -260,7 +260,7 @@ impl Director {
     pub fn enter(&mut self, report: &Report) {
         let at = Instant(report.at);
         let Some(news) = self.sources.join(report.flow, report.news) else { return };
-        let row = &mut self.flows[report.flow as usize];
+        let row = &mut self.flows[report.flow.index()];
         let (side, failed) = match news {
             News::Received { delivered, in_window } => {
                 (row.received, row.delivered, row.delivered_in_window) = (Some(at), delivered, in_window);
@@ -318,7 +318,7 @@ mod tests {
             News::Acknowledged(SendCounts::default()),
             News::Failed(FailureReason::ReceiverSilent, SendCounts::default()),
         ];
-        let reports = all.map(|news| Report { at: 7, flow: 1, news });
+        let reports = all.map(|news| Report { at: 7, flow: FlowId::new(1), news });
         for first in 0..4 {
             for second in (0..4).filter(|second| *second != first) {
                 // Every pair in either order, as threads may bring them.

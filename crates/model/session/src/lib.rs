@@ -14,3 +14,16 @@ pub use builder::{RecordBuilder, StuckFlows};
 pub use counts::{HostCounts, HostLog, Share};
 pub use director::{Director, News, Report};
 pub use packets::{kind_of, packet_received, packet_sent};
+
+use pullnet_transport::ConnId;
+use pullnet_units::FlowId;
+
+/// The connection by which a sender opens `flow`: both have the same number.
+pub const fn conn_of(flow: FlowId) -> ConnId {
+    ConnId::new(flow.get())
+}
+
+/// The flow of a connection that a sender opened by [`conn_of`].
+pub const fn flow_of(conn: ConnId) -> FlowId {
+    FlowId::new(conn.get())
+}

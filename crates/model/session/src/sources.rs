@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pullnet_transport::SendCounts;
-use pullnet_units::HostId;
+use pullnet_units::{FlowId, HostId};
 
 use crate::News;
 
@@ -20,12 +20,12 @@ struct Senders {
 /// Flows with several senders, by number.
 #[derive(Default)]
 pub(crate) struct Sources {
-    flows: BTreeMap<u32, Senders>,
+    flows: BTreeMap<FlowId, Senders>,
 }
 
 impl Sources {
     /// Notes that `hosts` send flow `flow`. A flow with one sender is not stored.
-    pub fn begin(&mut self, flow: u32, hosts: Vec<HostId>) {
+    pub fn begin(&mut self, flow: FlowId, hosts: Vec<HostId>) {
         if hosts.len() > 1 {
             let left = hosts.len() as u16;
             let senders = Senders { hosts, left, acknowledged: false, counts: SendCounts::default() };
@@ -34,13 +34,13 @@ impl Sources {
     }
 
     /// The senders of `flow`, if it has several.
-    pub fn of(&self, flow: u32) -> Option<&[HostId]> {
+    pub fn of(&self, flow: FlowId) -> Option<&[HostId]> {
         self.flows.get(&flow).map(|senders| &*senders.hosts)
     }
 
     /// Merges news of `flow` over its senders: `None` while other senders have still to report. The flow has failed if all
     /// of them gave up.
-    pub fn join(&mut self, flow: u32, news: News) -> Option<News> {
+    pub fn join(&mut self, flow: FlowId, news: News) -> Option<News> {
         let Some(senders) = self.flows.get_mut(&flow) else { return Some(news) };
         let (acknowledged, counts, reason) = match news {
             News::Acknowledged(counts) => (true, counts, None),
@@ -64,7 +64,7 @@ impl Sources {
     }
 
     /// Counts of the senders of `flow` that have reported, while others have not.
-    pub fn so_far(&self, flow: u32) -> SendCounts {
+    pub fn so_far(&self, flow: FlowId) -> SendCounts {
         let open = self.flows.get(&flow).filter(|senders| senders.left > 0);
         open.map_or_else(SendCounts::default, |senders| senders.counts)
     }
@@ -84,20 +84,32 @@ mod tests {
     fn the_last_sender_decides_when_and_any_success_decides_how() {
         let mut sources = Sources::default();
         for flow in [3, 4] {
-            sources.begin(flow, vec![HostId::new(1), HostId::new(2)]);
+            sources.begin(FlowId::new(flow), vec![HostId::new(1), HostId::new(2)]);
         }
-        assert_eq!(sources.of(3), Some(&[HostId::new(1), HostId::new(2)][..]));
-        assert_eq!(sources.join(3, News::Failed(FailureReason::ReceiverSilent, counts(5))), None);
-        assert_eq!(sources.so_far(3), counts(5));
-        let both = SendCounts { sent: 12, again: 2, timeouts: 0 };
-        assert_eq!(sources.join(3, News::Acknowledged(counts(7))), Some(News::Acknowledged(both)));
-        assert_eq!(sources.join(4, News::Failed(FailureReason::ReceiverSilent, counts(5))), None);
+        assert_eq!(sources.of(FlowId::new(3)), Some(&[HostId::new(1), HostId::new(2)][..]));
         assert_eq!(
-            sources.join(4, News::Failed(FailureReason::ReceiverSilent, counts(7))),
+            sources.join(FlowId::new(3), News::Failed(FailureReason::ReceiverSilent, counts(5))),
+            None
+        );
+        assert_eq!(sources.so_far(FlowId::new(3)), counts(5));
+        let both = SendCounts { sent: 12, again: 2, timeouts: 0 };
+        assert_eq!(
+            sources.join(FlowId::new(3), News::Acknowledged(counts(7))),
+            Some(News::Acknowledged(both))
+        );
+        assert_eq!(
+            sources.join(FlowId::new(4), News::Failed(FailureReason::ReceiverSilent, counts(5))),
+            None
+        );
+        assert_eq!(
+            sources.join(FlowId::new(4), News::Failed(FailureReason::ReceiverSilent, counts(7))),
             Some(News::Failed(FailureReason::ReceiverSilent, both))
         );
         let received = News::Received { delivered: 1, in_window: 1 };
-        assert_eq!(sources.join(4, received), Some(received), "the receiver is one");
-        assert_eq!(sources.join(5, News::Acknowledged(counts(1))), Some(News::Acknowledged(counts(1))));
+        assert_eq!(sources.join(FlowId::new(4), received), Some(received), "the receiver is one");
+        assert_eq!(
+            sources.join(FlowId::new(5), News::Acknowledged(counts(1))),
+            Some(News::Acknowledged(counts(1)))
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pullnet_scenario::{Scenario, compile};
 use pullnet_session::{Director, News, RecordBuilder, Report};
 use pullnet_transport::{FailureReason, SendCounts};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, Picos};
 use pullnet_workload::{FlowStart, Watch};
 
 /// A star of four hosts with one block of traffic.
@@ -45,7 +45,12 @@ fn a_run_cannot_end_before_an_empty_network_would_be_done() {
     assert!(ideal > Picos::from_micros(800));
     assert_eq!(director.may_end_from(), 3_000_000 + ideal.0);
     let failed = News::Failed(FailureReason::of_protocol(&"gave up"), SendCounts::default());
-    starts(&mut director, 5_000_000, 6_000_000, vec![Report { at: 4_000_000, flow: 0, news: failed }]);
+    starts(
+        &mut director,
+        5_000_000,
+        6_000_000,
+        vec![Report { at: 4_000_000, flow: FlowId::new(0), news: failed }],
+    );
     assert_eq!(director.may_end_from(), 0, "a flow that fails may do so before its time");
 }
 
@@ -63,10 +68,15 @@ fn hosts_are_released_when_the_end_that_matters_is_known() {
     let mut director = director(&scenario);
     let started = starts(&mut director, 0, 1, Vec::new());
     let watches: Vec<_> = started.iter().map(|start| (start.flow, start.watch)).collect();
-    assert_eq!(watches, [(0, Watch::Received)]);
+    assert_eq!(watches, [(FlowId::new(0), Watch::Received)]);
     assert_eq!(director.released().count(), 0);
     let news = News::Received { delivered: 9000, in_window: 9000 };
-    starts(&mut director, 20_000_000, 20_000_001, vec![Report { at: 10_000_000, flow: 0, news }]);
+    starts(
+        &mut director,
+        20_000_000,
+        20_000_001,
+        vec![Report { at: 10_000_000, flow: FlowId::new(0), news }],
+    );
     assert_eq!(director.released().collect::<Vec<_>>(), [[HostId::new(1), HostId::new(2)]]);
     assert_eq!(director.released().count(), 0, "each only once");
 }
@@ -86,7 +96,7 @@ fn a_record_passes_over_news_of_flows_that_there_are_not() {
     starts(&mut director, 0, 1, Vec::new());
     let mut builder = RecordBuilder::new(&scenario, director, Instant(50));
     let news = News::Received { delivered: 9000, in_window: 0 };
-    builder.enter(&[0, 7].map(|flow| Report { at: 40, flow, news }));
+    builder.enter(&[0, 7].map(|flow| Report { at: 40, flow: FlowId::new(flow), news }));
     let record = builder.finish(1, Vec::new());
     assert_eq!((record.flows.len(), record.flows[0].received), (1, Some(Instant(40))));
     assert_eq!(

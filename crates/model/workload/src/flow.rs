@@ -1,5 +1,5 @@
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, HostId, Instant};
+use pullnet_units::{Bytes, FlowId, HostId, Instant};
 
 use crate::{Join, Part, Watch};
 
@@ -8,7 +8,7 @@ use crate::{Join, Part, Watch};
 pub struct FlowStart {
     /// Dense number, from 0, in the order in which starts are given out; the senders of one session ([`Join::Sources`]) have
     /// the same.
-    pub flow: u32,
+    pub flow: FlowId,
     /// Time at which the application offers the data.
     pub at: Instant,
     /// The sender.
@@ -30,7 +30,7 @@ pub struct FlowStart {
     /// Number of the coflow that it is part of, from 0 in order of their first flows.
     pub coflow: Option<u32>,
     /// Number of the first flow of its session: its own if it is the whole session.
-    pub session: u32,
+    pub session: FlowId,
     /// Its place in a session of several flows, whose starts are given out one after the other.
     pub part: Option<Part>,
     /// Ends of it that may affect other flows: a driver reports these without delay, and failures of such flows too.
@@ -48,7 +48,7 @@ impl FlowStart {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
     /// Number from [`FlowStart::flow`].
-    pub flow: u32,
+    pub flow: FlowId,
     /// Time of the report.
     pub at: Instant,
     /// [`Side::Receiver`]: all data arrived. [`Side::Sender`]: all of it was acknowledged, or the sender gave up.

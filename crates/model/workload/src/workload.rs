@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pullnet_rng::Seed;
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 
 use crate::agenda::{Agenda, Ended, Join, Joins, Part, Planned, Planner, Watch};
 use crate::blocks::{Block, blocks};
@@ -124,7 +124,7 @@ impl CheckedWorkload {
             coflows: Coflows::default(),
             signal,
             next_flow: 0,
-            session: 0,
+            session: FlowId::default(),
             horizon: Instant::ZERO,
         };
         for (number, block) in (0u32..).zip(&mut workload.blocks) {
@@ -143,16 +143,16 @@ impl CheckedWorkload {
 pub struct Workload {
     agenda: Agenda,
     blocks: Vec<Block>,
-    open: BTreeMap<u32, Open>,
+    open: BTreeMap<FlowId, Open>,
     /// Flows that were watched and are not any more.
-    released: Vec<u32>,
+    released: Vec<FlowId>,
     tags: Vec<String>,
     tenants: Vec<String>,
     coflows: Coflows,
     signal: Picos,
     next_flow: u32,
-    /// Number of the first flow of the latest session.
-    session: u32,
+    /// The first flow of the latest session.
+    session: FlowId,
     /// Everything before this has been given out.
     horizon: Instant,
 }
@@ -183,7 +183,7 @@ impl Workload {
         let Planned { at, block, lane, flow } = *planned;
         let number = self.number(flow.part);
         if flow.watch != Watch::Nothing {
-            self.open.insert(number, Open { block, lane, watch: flow.watch });
+            self.open.insert(FlowId::new(number.get()), Open { block, lane, watch: flow.watch });
         }
         let common = &mut self.blocks[block as usize];
         let drawn = common.deadlines.next(flow.part.is_some_and(|part| part.index > 0));
@@ -207,20 +207,20 @@ impl Workload {
 
     /// Number of the flow that starts now. The parts of a session follow each other: they were planned for one time and on
     /// neighbouring lanes.
-    fn number(&mut self, part: Option<Part>) -> u32 {
+    fn number(&mut self, part: Option<Part>) -> FlowId {
         match part {
             Some(Part { join: Join::Sources, index, .. }) if index > 0 => return self.session,
             Some(Part { index, .. }) if index > 0 => {
                 debug_assert_eq!(
-                    self.session + u32::from(index),
+                    self.session.plus(index.into()).get(),
                     self.next_flow,
                     "a part of another session"
                 );
             }
-            _ => self.session = self.next_flow,
+            _ => self.session = FlowId::new(self.next_flow),
         }
         self.next_flow += 1;
-        self.next_flow - 1
+        FlowId::new(self.next_flow - 1)
     }
 
     /// Reports that one end of a flow is done. Completions come in order of time and flow; one of a flow that is not
@@ -243,7 +243,7 @@ impl Workload {
     }
 
     /// Takes the flows whose ends mattered ([`FlowStart::watch`]) and do not any more.
-    pub fn released(&mut self) -> impl Iterator<Item = u32> {
+    pub fn released(&mut self) -> impl Iterator<Item = FlowId> {
         self.released.drain(..)
     }
 

@@ -1,19 +1,19 @@
 //! Handling of a transport's events: counts, hashes, and reports of flows.
 
 use pullnet_probes::{Seen, Watches};
-use pullnet_session::{HostLog, News, Report, Share};
+use pullnet_session::{HostLog, News, Report, Share, flow_of};
 use pullnet_transport::{Event, FailureReason, Words};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 
 use super::{Host, HostContext};
 use crate::network::Network;
 use crate::stack::Stack;
 
 /// Whether flow `flow` is one to a receiver of a group to whom no working path leads at `now`.
-fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: u32) -> bool {
+fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: FlowId) -> bool {
     let Some(groups) = &net.groups else { return false };
     groups.around(flow).is_some_and(|group| {
-        groups.tree(&net.scenario, group, 0, now).links((flow - group.first) as usize).is_none()
+        groups.tree(&net.scenario, group, 0, now).links(flow.behind(group.first) as usize).is_none()
     })
 }
 
@@ -21,7 +21,7 @@ fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: u32) -> bool {
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(64))]
 pub(super) struct Incoming {
-    flow: u32,
+    flow: FlowId,
     delivered: u64,
     in_window: u64,
     /// Current interval of the series, and the bytes that arrived in it so far.
@@ -35,30 +35,30 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: u64, event: Event) {
         match event {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
-            Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.get(), latency),
+            Event::Acked { conn, latency, .. } => self.acked(cx, now, flow_of(conn), latency),
             Event::Opened { slot, conn, .. } => {
                 // All receivers of a group know the session by the number of its first flow.
                 let groups = cx.env.net.groups.as_ref();
-                let flow = groups.map_or(conn.get(), |groups| groups.row(conn.get(), self.id));
+                let flow = groups.map_or(flow_of(conn), |groups| groups.row(flow_of(conn), self.id));
                 self.opened(cx, now, slot, flow);
             }
             Event::Received { slot } => self.received(cx, now, slot),
             Event::Completed { conn, counts, .. } => {
-                self.ended(cx, now, conn.get(), 6, News::Acknowledged(counts));
+                self.ended(cx, now, flow_of(conn), 6, News::Acknowledged(counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                let reason = if unreachable(cx.env.net, now, conn.get()) {
+                let reason = if unreachable(cx.env.net, now, flow_of(conn)) {
                     FailureReason::NoWorkingPath
                 } else {
                     reason
                 };
-                self.ended(cx, now, conn.get(), 7, News::Failed(reason, counts));
+                self.ended(cx, now, flow_of(conn), 7, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
-                cx.log.timed_out.push((conn.get(), seq));
+                cx.log.timed_out.push((flow_of(conn), seq));
                 if cx.env.net.watches.any(Watches::TIMED_OUT) {
-                    let (host, at, flow) = (self.id, Instant(now), conn.get());
+                    let (host, at, flow) = (self.id, Instant(now), flow_of(conn));
                     cx.log.recorded.note(&Seen::TimedOut { host, at, flow, number: seq });
                 }
             }
@@ -68,13 +68,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// Handles the end of a flow from here.
     #[inline(never)]
-    fn ended(&mut self, cx: &mut HostContext<'_, W>, now: u64, flow: u32, mark: u64, news: News) {
-        self.fingerprint.add(now, flow.into(), mark);
+    fn ended(&mut self, cx: &mut HostContext<'_, W>, now: u64, flow: FlowId, mark: u64, news: News) {
+        self.fingerprint.add(now, flow.get().into(), mark);
         cx.reports.push(Report { at: now, flow, news });
     }
 
     #[inline(never)]
-    fn opened(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, flow: u32) {
+    fn opened(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, flow: FlowId) {
         let slot = slot as usize;
         if slot >= self.incoming.len() {
             self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
@@ -97,7 +97,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     #[inline]
     fn delivered(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, bytes: u64) {
         let incoming = &mut self.incoming[slot as usize];
-        self.fingerprint.add(now, u64::from(incoming.flow) << 32 | bytes, 4);
+        self.fingerprint.add(now, u64::from(incoming.flow.get()) << 32 | bytes, 4);
         incoming.delivered += bytes;
         let (from, to) = cx.env.net.measure;
         if from <= now && now < to {
@@ -129,11 +129,11 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let Incoming { flow, delivered, in_window, .. } = *incoming;
         incoming.over = true;
         incoming.close_share(cx.log);
-        self.fingerprint.add(now, flow.into(), 5);
+        self.fingerprint.add(now, flow.get().into(), 5);
         cx.reports.push(Report { at: now, flow, news: News::Received { delivered, in_window } });
     }
 
-    fn acked(&self, cx: &mut HostContext<'_, W>, now: u64, flow: u32, latency: Picos) {
+    fn acked(&self, cx: &mut HostContext<'_, W>, now: u64, flow: FlowId, latency: Picos) {
         if cx.env.net.watches.any(Watches::ACKED) {
             let (host, at) = (self.id, Instant(now));
             cx.log.recorded.note(&Seen::Acked { host, at, flow, latency });

@@ -188,7 +188,7 @@ fn several_transports_keep_their_packets_apart() {
          [[traffic]]\nkind = \"incast\"\ndegree = 2\nsize = \"90 kB\"\nhosts = \"3..5\"\ntransport = \"b\"\n[probes.hops]\n";
     let record = simulate(&compiled(text, &[]), 1);
     let kinds = |transport: u8| -> BTreeSet<&str> {
-        let of = |row: &&HopRow| record.flows[row.flow as usize].transport == transport;
+        let of = |row: &&HopRow| record.flows[row.flow.get() as usize].transport == transport;
         record.recorded.hops().iter().filter(of).map(|row| row.kind).collect()
     };
     assert!(kinds(0).contains("pull") && !kinds(1).contains("pull"), "{:?} {:?}", kinds(0), kinds(1));
@@ -216,7 +216,7 @@ fn copies_for_receivers_of_a_group_are_told() {
 fn flows_are_chosen_by_number_or_by_every() {
     let flows = |set: (&str, &str)| -> BTreeSet<u32> {
         let text = text("kind = \"ndp\"", "kind = \"trim\"", "");
-        simulate(&compiled(&text, &[set]), 1).recorded.hops().iter().map(|row| row.flow).collect()
+        simulate(&compiled(&text, &[set]), 1).recorded.hops().iter().map(|row| row.flow.get()).collect()
     };
     assert_eq!(flows(("probes.hops.flows", "3,7..9")), BTreeSet::from([3, 7, 8, 9]));
     assert_eq!(flows(("probes.hops.every", "6")), BTreeSet::from([0, 6, 12]));

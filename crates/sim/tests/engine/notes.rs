@@ -64,7 +64,7 @@ fn a_trimmed_packet_is_a_header_of_its_flow_on_a_port_to_its_receiver() {
     let trimmed = record.recorded.incidents().iter().filter(|row| row.incident == "trimmed");
     for row in trimmed {
         assert_eq!((row.kind, row.class, row.wire), ("data", "header", 64), "{row:?}");
-        let flow = &record.flows[row.flow.expect("the flow of a data packet") as usize];
+        let flow = &record.flows[row.flow.expect("the flow of a data packet").get() as usize];
         let name = &record.ports[row.row as usize].name;
         assert!(
             name.ends_with(&format!("host {}", flow.dst.get())) || name.contains("spine"),
@@ -79,7 +79,7 @@ fn timeouts_add_up_to_the_table_of_flows() {
     let record = simulate(&compiled(&text(WORLDS[2].0, WORLDS[2].1, ALL), &[]), 1);
     let rows = record.recorded.timeouts();
     for (number, flow) in record.flows.iter().enumerate() {
-        let own = rows.iter().filter(|row| row.flow as usize == number);
+        let own = rows.iter().filter(|row| row.flow.get() as usize == number);
         assert_eq!(own.clone().count(), flow.timeouts as usize, "flow {number}");
         assert!(own.clone().all(|row| row.host == flow.src && flow.start < row.at), "flow {number}");
     }

@@ -1,7 +1,7 @@
 //! The sending side of a host.
 
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use super::{Ack, Asking, AskingRules, Expiry, Outgoing, Outlook};
 use crate::{FlowPackets, Flows, SentPackets};
@@ -91,7 +91,7 @@ impl<S: Asking> AskingRules<S> {
         let Outlook { to, conn, .. } = *sender.outlook();
         match sender.on_timer(now, &self.config) {
             Expiry::Nothing => {}
-            Expiry::Timeout(seq) => flows.events.push(Event::TimedOut { to, conn, seq }),
+            Expiry::Timeout(seq) => flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) }),
             Expiry::Failed(reason) => {
                 let counts = self.part(flows, now, slot, true);
                 return flows.fail(now, to, conn, reason, counts);

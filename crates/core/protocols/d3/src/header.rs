@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Grant, Header, Hop, MOST_RATE, Medium, Packed, RateAsk, RateUnits};
+use pullnet_units::PacketSeq;
 
 /// Maximum number of rate-allocating switches on a path.
 pub const MOST_HOPS: usize = 7;
@@ -176,11 +177,11 @@ impl Header for D3Header {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(seq)),
+            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
             Self::Request { conn, .. } => (conn, None),
-            Self::Ack { conn, answers, .. } => (conn, answers),
+            Self::Ack { conn, answers, .. } => (conn, answers.map(PacketSeq::new)),
         })
     }
 

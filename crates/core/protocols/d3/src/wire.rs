@@ -1,6 +1,7 @@
 //! D3 and RCP on the wire: their packets in headers of version 3 (`docs/wire.md`).
 
 use pullnet_transport::ConnId;
+use pullnet_units::PacketSeq;
 use pullnet_wire::{FRAME_HEADERS, Framed};
 
 use crate::{D3, D3Header, Rcp};
@@ -9,9 +10,9 @@ use crate::{D3, D3Header, Rcp};
 /// and ports can write grants into it without making it longer.
 const WORDS: usize = 4 * 7;
 
-fn data(header: &D3Header) -> Option<(ConnId, u32)> {
+fn data(header: &D3Header) -> Option<(ConnId, PacketSeq)> {
     match *header {
-        D3Header::Data { conn, seq, .. } => Some((conn, seq)),
+        D3Header::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
         D3Header::Request { .. } | D3Header::Ack { .. } => None,
     }
 }
@@ -20,7 +21,7 @@ impl Framed for D3 {
     const NUMBER: u8 = 5;
     const HEADERS: usize = FRAME_HEADERS + WORDS;
 
-    fn data(header: &D3Header) -> Option<(ConnId, u32)> {
+    fn data(header: &D3Header) -> Option<(ConnId, PacketSeq)> {
         data(header)
     }
 }
@@ -29,7 +30,7 @@ impl Framed for Rcp {
     const NUMBER: u8 = 6;
     const HEADERS: usize = FRAME_HEADERS + WORDS;
 
-    fn data(header: &D3Header) -> Option<(ConnId, u32)> {
+    fn data(header: &D3Header) -> Option<(ConnId, PacketSeq)> {
         data(header)
     }
 }

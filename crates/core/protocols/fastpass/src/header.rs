@@ -1,5 +1,5 @@
 use pullnet_transport::{ConnId, Header, HostAddr, Medium, Packed};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 /// Most timeslots of a schedule: what its header has room for.
 pub const MOST_SLOTS: usize = 8;
@@ -145,10 +145,10 @@ impl Header for FastpassHeader {
     type Words = Medium;
 
     /// No timer of a source runs for a control packet to or from the arbiter alone.
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         match self {
-            Self::Data { conn, seq, .. } => Some((conn, Some(seq))),
-            Self::Ack { conn, answers, .. } => Some((conn, Some(answers))),
+            Self::Data { conn, seq, .. } => Some((conn, Some(PacketSeq::new(seq)))),
+            Self::Ack { conn, answers, .. } => Some((conn, Some(PacketSeq::new(answers)))),
             _ => None,
         }
     }

@@ -11,7 +11,7 @@ use pullnet_transport::script::{Arriving, Script, Sent};
 use pullnet_transport::{
     ConnId, Event, FailureReason, FlowSpec, Header, HostAddr, HostInfo, Protocol, SendCounts, Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Packets, Picos};
 
 const ARBITER: HostAddr = HostAddr(0);
 const BACKUP: HostAddr = HostAddr(5);
@@ -146,7 +146,7 @@ fn unacknowledged_packets_are_requested_again() {
     s.receives(from_arbiter(schedule(0, 3))).at(us(5)).sends([data(0, false), data(1, false), data(2, true)]);
     s.receives(ack(1, 0)).receives(ack(1, 2)).reported();
     s.at(us(53)).sends([request(2, 1)]);
-    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: 1 }]);
+    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(1) }]);
     s.receives(from_arbiter(schedule(5, 1))).sends([data(1, false)]);
     s.receives(ack(3, 1));
     let counts = SendCounts { sent: 4, again: 1, timeouts: 1 };
@@ -344,7 +344,7 @@ fn control_packets_in_a_fixed_order_take_all_paths() {
 #[test]
 fn control_packets_concern_no_flow_of_their_own() {
     assert_eq!(request(1, 1).concerns(), None);
-    assert_eq!(data(4, false).concerns(), Some((CONN, Some(4))));
+    assert_eq!(data(4, false).concerns(), Some((CONN, Some(PacketSeq::new(4)))));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use pullnet_transport::{
     Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
     TimerKind, Transmit,
 };
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos};
 
 use crate::sender::Sender;
 use crate::{GoBackNConfig, GoBackNHeader};
@@ -102,7 +102,7 @@ impl GoBackNRules {
             receiver.next = receiver.next.saturating_add(1);
             receiver.bytes += u64::from(bytes);
             receiver.last_progress = now;
-            flows.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         let next = receiver.next;
         if in_order && last {
@@ -163,7 +163,7 @@ impl Rules for GoBackNRules {
             let (to, conn, seq) = (sender.to, sender.conn, sender.first);
             let goes_on = sender.go_back(&self.config);
             let counts = sender.counts;
-            flows.events.push(Event::TimedOut { to, conn, seq });
+            flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
             if !goes_on {
                 self.ready.remove(slot);
                 return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);

@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_units::PacketSeq;
 
 /// A packet of go-back-N. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,10 +50,10 @@ impl Header for GoBackNHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(seq)),
-            Self::Ack { conn, answers, .. } => (conn, Some(answers)),
+            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
+            Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Go-back-N on the wire: its packets in headers of version 3 (`docs/wire.md`).
 
 use pullnet_transport::ConnId;
+use pullnet_units::PacketSeq;
 use pullnet_wire::Framed;
 
 use crate::{GoBackN, GoBackNHeader};
@@ -8,9 +9,9 @@ use crate::{GoBackN, GoBackNHeader};
 impl Framed for GoBackN {
     const NUMBER: u8 = 3;
 
-    fn data(header: &GoBackNHeader) -> Option<(ConnId, u32)> {
+    fn data(header: &GoBackNHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {
-            GoBackNHeader::Data { conn, seq, .. } => Some((conn, seq)),
+            GoBackNHeader::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
             GoBackNHeader::Ack { .. } => None,
         }
     }

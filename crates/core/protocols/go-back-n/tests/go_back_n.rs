@@ -4,7 +4,7 @@ use pullnet_go_back_n::{GoBackN, GoBackNConfig, GoBackNEndpoint, GoBackNHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
-use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
+use pullnet_units::{BitsPerSec, Bytes, PacketSeq, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
 const CONN: ConnId = ConnId::new(7);
@@ -60,7 +60,7 @@ fn a_timeout_goes_back_to_the_oldest_packet() {
     s.at(us(10)).receives(arrives(ack(1, 0))).sends([data(3)]);
     s.at(us(1009)).sends_nothing();
     s.at(us(1010)).sends([data(1), data(2), data(3)]);
-    assert!(s.reported().contains(&Event::TimedOut { to: THERE, conn: CONN, seq: 1 }));
+    assert!(s.reported().contains(&Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(1) }));
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn a_receiver_takes_packets_in_order_and_answers_all() {
     s.receives(arrives(data(1))).sends([ack(2, 1)]);
     s.reports([
         Event::Opened { slot: 0, peer: THERE, conn: CONN },
-        Event::Delivered { slot: 0, seq: 0, bytes: 1000 },
-        Event::Delivered { slot: 0, seq: 1, bytes: 1000 },
+        Event::Delivered { slot: 0, seq: PacketSeq::new(0), bytes: 1000 },
+        Event::Delivered { slot: 0, seq: PacketSeq::new(1), bytes: 1000 },
     ]);
 }
 

@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_units::PacketSeq;
 
 /// A Homa packet. Packets are numbered from 0 within a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,9 +104,9 @@ impl Header for HomaHeader {
     }
 
     /// No timer of a sender runs for a single packet.
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         let seq = if let Self::Data { seq, .. } = self { Some(seq) } else { None };
-        Some((self.conn(), seq))
+        Some((self.conn(), seq.map(PacketSeq::new)))
     }
 }
 

@@ -1,6 +1,6 @@
 use pullnet_rdma::{Carrier, RdmaHeader};
 use pullnet_transport::{ConnId, Header, Hop, Large, Packed, PortState};
-use pullnet_units::{BitsPerSec, Picos};
+use pullnet_units::{BitsPerSec, PacketSeq, Picos};
 
 /// Maximum number of recording switches on a path.
 pub const MOST_HOPS: usize = 7;
@@ -147,7 +147,7 @@ impl Header for HpccHeader {
         Self { packet, records: Records { hops, ports } }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         self.packet.concerns()
     }
 

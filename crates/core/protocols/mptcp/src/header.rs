@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Medium, Packed};
+use pullnet_units::PacketSeq;
 use pullnet_window::Ranges;
 
 /// A packet of a multipath transport. Packets are numbered from 0 within a subflow (`seq`), and the data that they carry from
@@ -102,11 +103,13 @@ impl Header for MultipathHeader {
     type Words = Medium;
 
     /// The handshake counts as packet 0; packets are named by the data that they carry.
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Syn { conn, .. } | Self::SynAck { conn, .. } => (conn, Some(0)),
-            Self::Data { conn, data, .. } | Self::Nack { conn, data, .. } => (conn, Some(data)),
-            Self::Ack { conn, answers, .. } => (conn, Some(answers)),
+            Self::Syn { conn, .. } | Self::SynAck { conn, .. } => (conn, Some(PacketSeq::new(0))),
+            Self::Data { conn, data, .. } | Self::Nack { conn, data, .. } => {
+                (conn, Some(PacketSeq::new(data)))
+            }
+            Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
         })
     }
 

@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_units::PacketSeq;
 
 /// Kind and fields of an NDP packet. Numbers count packets from 0 within a connection; pull numbers count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,12 +95,12 @@ impl Header for NdpHeader {
     const KINDS: &'static [&'static str] = &["data", "ack", "nack", "pull", "probe"];
     type Words = Small;
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         let awaited = match self {
             Self::Data { seq, .. } | Self::Ack { seq, .. } | Self::Nack { seq, .. } => Some(seq),
             Self::Pull { .. } | Self::Probe { .. } => None,
         };
-        Some((self.conn(), awaited))
+        Some((self.conn(), awaited.map(PacketSeq::new)))
     }
 
     #[inline]

@@ -5,6 +5,7 @@
 //! not carry.
 
 use pullnet_transport::{ConnId, HostAddr, Received, Transmit};
+use pullnet_units::PacketSeq;
 use pullnet_wire::{
     Arrival, Arrived, EmitError, FRAME_HEADERS, Framed, Marks, Packet, Refused, Route, Shape, emit, parse,
 };
@@ -89,9 +90,9 @@ impl Framed for Ndp {
     /// NDP has a header format of its own, without a transport number.
     const NUMBER: u8 = 0;
 
-    fn data(header: &NdpHeader) -> Option<(ConnId, u32)> {
+    fn data(header: &NdpHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {
-            NdpHeader::Data { conn, seq, .. } => Some((conn, seq)),
+            NdpHeader::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
             _ => None,
         }
     }

@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Hop, HostAddr, MOST_RATE, Medium, Packed, RateUnits, TurnAsk};
+use pullnet_units::PacketSeq;
 
 /// In a packed header: no switch has paused the flow. Switches beyond this position are not told apart.
 const NOBODY: u8 = 255;
@@ -222,11 +223,11 @@ impl Header for PdqHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(seq)),
+            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
             Self::Probe { conn, .. } => (conn, None),
-            Self::Ack { conn, answers, .. } => (conn, answers),
+            Self::Ack { conn, answers, .. } => (conn, answers.map(PacketSeq::new)),
         })
     }
 

@@ -1,6 +1,7 @@
 //! PDQ on the wire: its packets in headers of version 3 (`docs/wire.md`).
 
 use pullnet_transport::ConnId;
+use pullnet_units::PacketSeq;
 use pullnet_wire::{FRAME_HEADERS, Framed};
 
 use crate::{Pdq, PdqHeader};
@@ -13,9 +14,9 @@ impl Framed for Pdq {
     const NUMBER: u8 = 7;
     const HEADERS: usize = FRAME_HEADERS + WORDS;
 
-    fn data(header: &PdqHeader) -> Option<(ConnId, u32)> {
+    fn data(header: &PdqHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {
-            PdqHeader::Data { conn, seq, .. } => Some((conn, seq)),
+            PdqHeader::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
             PdqHeader::Probe { .. } | PdqHeader::Ack { .. } => None,
         }
     }

@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, HopView, Packed, Small};
+use pullnet_units::PacketSeq;
 
 /// A packet of pFabric. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,11 +78,11 @@ impl Header for PfabricHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(seq)),
+            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
             Self::Probe { conn, .. } => (conn, None),
-            Self::Ack { conn, answers, .. } => (conn, answers),
+            Self::Ack { conn, answers, .. } => (conn, answers.map(PacketSeq::new)),
         })
     }
 

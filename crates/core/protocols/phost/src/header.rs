@@ -1,5 +1,5 @@
 use pullnet_transport::{ConnId, Header, Medium, Packed};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 /// Flow properties that a source states in its RTS and, since that may be lost, in every data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,9 +111,9 @@ impl Header for PhostHeader {
     type Words = Medium;
 
     /// No timer of a source runs for a single packet.
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         let seq = if let Self::Data { seq, .. } = self { Some(seq) } else { None };
-        Some((self.conn(), seq))
+        Some((self.conn(), seq.map(PacketSeq::new)))
     }
 
     #[inline]

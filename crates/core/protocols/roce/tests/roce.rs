@@ -8,7 +8,7 @@ use pullnet_transport::{
     ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts,
     Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Picos};
 
 const THERE: HostAddr = HostAddr(2);
 const CONN: ConnId = ConnId::new(7);
@@ -94,7 +94,13 @@ fn a_receiver_that_goes_back_names_the_missing_packet_once_in_a_while() {
     s.receives(arrives(last(2))).sends([finished(2, 3)]);
     let delivered = |seq| Event::Delivered { slot: 0, seq, bytes: 1202 };
     let opened = Event::Opened { slot: 0, peer: THERE, conn: CONN };
-    s.reports([opened, delivered(0), delivered(1), delivered(2), Event::Received { slot: 0 }]);
+    s.reports([
+        opened,
+        delivered(PacketSeq::new(0)),
+        delivered(PacketSeq::new(1)),
+        delivered(PacketSeq::new(2)),
+        Event::Received { slot: 0 },
+    ]);
     // A late copy does not open the connection again.
     s.receives(arrives(last(2))).sends([finished(2, 3)]).reports([]);
 }
@@ -146,7 +152,7 @@ fn a_timeout_repeats_everything_without_an_ack() {
         s.receives(arrives(answer)).reported();
         // The timer runs from the last packet that left.
         s.at(us(4002)).sends_nothing().at(us(4010)).sends(repeated);
-        s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: 1 }]);
+        s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(1) }]);
     }
 }
 

@@ -12,7 +12,7 @@ use pullnet_transport::{
     Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember,
     HostAddr, Received, SendCounts, Side, Source, TimerKind, Transmit, Transport,
 };
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use crate::blocks::Piece;
 use crate::config::Rules;
@@ -323,7 +323,7 @@ impl ScdpEndpoint {
         let Arrival { bytes, add, remove } = receiver.on_symbol(now, peer, (symbol, piece), rules, chance);
         let (pending, priority, complete) = (receiver.pending, receiver.priority, receiver.complete());
         if let Some(bytes) = bytes {
-            self.events.push_back(Event::Delivered { slot, seq: symbol.number, bytes });
+            self.events.push_back(Event::Delivered { slot, seq: PacketSeq::new(symbol.number), bytes });
         }
         if remove > 0 {
             self.pulls.remove(slot, remove, pending);
@@ -459,7 +459,11 @@ impl ScdpEndpoint {
                 });
             }
             Some((to, conn, row, false, Ok(seq))) => {
-                self.events.push_back(Event::TimedOut { to, conn: ConnId::new(conn.get() + row), seq });
+                self.events.push_back(Event::TimedOut {
+                    to,
+                    conn: ConnId::new(conn.get() + row),
+                    seq: PacketSeq::new(seq),
+                });
             }
             Some((.., true, Ok(_))) | None => {}
         }

@@ -1,5 +1,6 @@
 use pullnet_codes::Share;
 use pullnet_transport::{ConnId, Header, Medium, Packed};
+use pullnet_units::PacketSeq;
 
 use crate::Shape;
 
@@ -147,9 +148,9 @@ impl Header for ScdpHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Symbol { conn, symbol } => (conn, Some(symbol.number)),
+            Self::Symbol { conn, symbol } => (conn, Some(PacketSeq::new(symbol.number))),
             Self::Pull { conn, .. } | Self::Done { conn } => (conn, None),
         })
     }

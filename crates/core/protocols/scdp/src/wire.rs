@@ -1,6 +1,7 @@
 //! SCDP on the wire: its packets in headers of version 3 (`docs/wire.md`).
 
 use pullnet_transport::ConnId;
+use pullnet_units::PacketSeq;
 use pullnet_wire::{FRAME_HEADERS, Framed};
 
 use crate::{Scdp, ScdpHeader};
@@ -14,9 +15,9 @@ impl Framed for Scdp {
     const HEADERS: usize = FRAME_HEADERS + WORDS;
     const PRIORITIES: bool = true;
 
-    fn data(header: &ScdpHeader) -> Option<(ConnId, u32)> {
+    fn data(header: &ScdpHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {
-            ScdpHeader::Symbol { conn, symbol } => Some((conn, symbol.number)),
+            ScdpHeader::Symbol { conn, symbol } => Some((conn, PacketSeq::new(symbol.number))),
             ScdpHeader::Pull { .. } | ScdpHeader::Done { .. } => None,
         }
     }

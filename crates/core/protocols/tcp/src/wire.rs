@@ -2,6 +2,7 @@
 //! the header of RFC 9293.
 
 use pullnet_transport::ConnId;
+use pullnet_units::PacketSeq;
 use pullnet_window::Segment;
 use pullnet_wire::Framed;
 
@@ -10,7 +11,7 @@ use crate::Tcp;
 impl Framed for Tcp {
     const NUMBER: u8 = 1;
 
-    fn data(segment: &Segment) -> Option<(ConnId, u32)> {
+    fn data(segment: &Segment) -> Option<(ConnId, PacketSeq)> {
         segment.data()
     }
 }

@@ -6,7 +6,7 @@ use pullnet_transport::{
     Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
     TimerKind, Transmit,
 };
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos};
 
 use crate::sender::Sender;
 use crate::{Paths, UnresponsiveConfig, UnresponsiveHeader};
@@ -119,7 +119,7 @@ impl UnresponsiveRules {
             let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
             receiver.bytes += u64::from(bytes);
             receiver.last_progress = now;
-            flows.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         if last && noted != Noted::TooFar {
             receiver.total = Some(seq.saturating_add(1));
@@ -248,7 +248,7 @@ impl Rules for UnresponsiveRules {
             self.settle(flows, now, slot);
             let Some(packet) = packet else { continue };
             if let (UnresponsiveHeader::Data { conn, seq, .. }, true) = (packet.header, packet.again) {
-                flows.events.push(Event::TimedOut { to: packet.to, conn, seq });
+                flows.events.push(Event::TimedOut { to: packet.to, conn, seq: PacketSeq::new(seq) });
             }
             return Some(packet);
         }

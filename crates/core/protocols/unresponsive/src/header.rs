@@ -1,4 +1,5 @@
 use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_units::PacketSeq;
 
 /// A packet of an unresponsive host. Packets are numbered from 0 within a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +52,8 @@ impl Header for UnresponsiveHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         let (Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. }) = self;
-        Some((conn, Some(seq)))
+        Some((conn, Some(PacketSeq::new(seq))))
     }
 }

@@ -3,7 +3,7 @@
 use core::hash::BuildHasher;
 
 use pullnet_transport::{ConnId, Event, HostAddr};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use super::{Endpoint, Timer};
 use crate::control::Control;
@@ -68,7 +68,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         let arrival = receiver.on_data(now, &self.rules, data);
         let complete = receiver.complete();
         if arrival.new {
-            self.events.push(Event::Delivered { slot, seq: data.seq, bytes: data.bytes });
+            self.events.push(Event::Delivered { slot, seq: PacketSeq::new(data.seq), bytes: data.bytes });
         }
         if arrival.before.is_none() && arrival.ack.is_none() {
             return self.arm_receiver(now, slot);

@@ -17,7 +17,9 @@ impl<C: Carrier> Engine<C> {
             match event {
                 Event::Opened { slot, peer, conn } => self.receiving_opened(slot, peer, conn),
                 Event::Delivered { seq, .. } => {
-                    arrived.into_iter().for_each(|(index, payload)| self.keep(now, index, seq, payload));
+                    arrived
+                        .into_iter()
+                        .for_each(|(index, payload)| self.keep(now, index, seq.get(), payload));
                 }
                 Event::Received { slot } => self.receiving_complete(now, slot),
                 Event::Silent { slot } => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, FlowId, Instant, Picos};
 use pullnet_workload::{
     CheckedWorkload, Completion, FlowStart, Network, TrafficSpec, Workload, WorkloadSpec,
 };
@@ -56,14 +56,14 @@ pub fn drive(mut workload: Workload, end: Instant, mut windows: impl FnMut() -> 
         for start in &out[from..] {
             let Some(fct) = fct(start) else { continue };
             let done = start.at + fct;
-            ends.insert((done, start.flow, false), ());
-            ends.insert((done + Picos::from_micros(5), start.flow, true), ());
+            ends.insert((done, start.flow.get(), false), ());
+            ends.insert((done + Picos::from_micros(5), start.flow.get(), true), ());
         }
         while let Some(entry) = ends.first_entry().filter(|entry| entry.key().0 < now) {
             let (at, flow, sender) = *entry.key();
             entry.remove();
             let side = if sender { Side::Sender } else { Side::Receiver };
-            workload.completed(Completion { flow, at, side, failed: false });
+            workload.completed(Completion { flow: FlowId::new(flow), at, side, failed: false });
         }
     }
     out

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::common::{fct, refusal, run, workload};
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, Instant, Picos};
+use pullnet_units::{Bytes, FlowId, Instant, Picos};
 use pullnet_workload::{
     Algorithm, Collective, Completion, FlowStart, Operation, Order, TrafficSpec, WaitFor, WorkloadSpec,
 };
@@ -120,7 +120,7 @@ fn a_group_with_a_failed_flow_stops_and_the_others_go_on() {
     assert_eq!(out.len(), 4);
     for flow in 0..4 {
         let (side, failed) = if flow == 0 { (Side::Sender, true) } else { (Side::Receiver, false) };
-        workload.completed(Completion { flow, at, side, failed });
+        workload.completed(Completion { flow: FlowId::new(flow), at, side, failed });
     }
     workload.starts_before(at.after(at.since(Instant::ZERO)), &mut out);
     assert_eq!(out[4..].iter().map(|flow| flow.src.get()).collect::<Vec<_>>(), [2, 3]);

@@ -2,7 +2,7 @@
 
 use crate::common::{SIGNAL, network, refusal, refusal_of, workload};
 use pullnet_rng::Seed;
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 use pullnet_workload::{
     CheckedWorkload, Coflow, Common, FileName, FlowSize, FlowStart, Flows, Incast, Permutation, Poisson,
     Sizes, Spread, TrafficSpec, WorkloadSpec,
@@ -66,11 +66,12 @@ fn the_parts_of_a_session_are_due_together() {
     });
     let (starts, _) = starts(&WorkloadSpec::of([block]));
     let due = |session: u32| {
-        starts.iter().filter(move |start| start.session == session).map(|start| start.deadline)
+        starts.iter().filter(move |start| start.session == FlowId::new(session)).map(|start| start.deadline)
     };
-    let (first, second) = (starts[0].session, starts.iter().find(|start| start.session > 0).unwrap().session);
-    assert!(due(first).count() > 1 && due(first).all(|at| at == starts[0].deadline));
-    assert_ne!(due(second).next().unwrap(), starts[0].deadline);
+    let (first, second) =
+        (starts[0].session, starts.iter().find(|start| start.session > FlowId::new(0)).unwrap().session);
+    assert!(due(first.get()).count() > 1 && due(first.get()).all(|at| at == starts[0].deadline));
+    assert_ne!(due(second.get()).next().unwrap(), starts[0].deadline);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{SIGNAL, drive, run, workload};
 use proptest::prelude::*;
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 use pullnet_workload::{
     CheckedWorkload, ClosedLoop, Completion, FlowSize, Incast, Matrix, Poisson, Random, RequestResponse,
     Sizes, Spread, StartUnit, TrafficSpec, WorkloadSpec,
@@ -59,7 +59,7 @@ proptest! {
         let sliced = drive(workload(&everything(), 8, seed), END, || Picos(1 + chance.bits() % SIGNAL.0));
         prop_assert!(whole.len() > 500);
         prop_assert_eq!(&whole, &sliced);
-        prop_assert!(whole.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow + 1 == pair[1].flow));
+        prop_assert!(whole.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow.plus(1) == pair[1].flow));
     }
 
     #[test]
@@ -79,11 +79,11 @@ proptest! {
         for (flow, later, sender, failed) in told {
             now += later * 1000;
             let side = if sender { Side::Sender } else { Side::Receiver };
-            workload.completed(Completion { flow, at: Instant(now / 2), side, failed });
+            workload.completed(Completion { flow: FlowId::new(flow), at: Instant(now / 2), side, failed });
             workload.starts_before(Instant(now), &mut out);
             prop_assert!(workload.next_start().is_none_or(|next| next >= Instant(now)));
         }
-        prop_assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow + 1 == pair[1].flow));
+        prop_assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow.plus(1) == pair[1].flow));
     }
 }
 
@@ -103,14 +103,24 @@ fn what_an_end_causes_starts_no_earlier_than_the_signal_can_be() {
     let mut out = Vec::new();
     workload.starts_before(Instant(1), &mut out);
     assert!(workload.exhausted() && workload.next_start().is_none());
-    workload.completed(Completion { flow: 0, at: Instant(50), side: Side::Receiver, failed: false });
+    workload.completed(Completion {
+        flow: FlowId::new(0),
+        at: Instant(50),
+        side: Side::Receiver,
+        failed: false,
+    });
     assert!(workload.exhausted(), "the loop waits for the acknowledgement");
-    let acked = Completion { flow: 0, at: Instant(50), side: Side::Sender, failed: false };
+    let acked = Completion { flow: FlowId::new(0), at: Instant(50), side: Side::Sender, failed: false };
     workload.completed(acked);
     assert_eq!(workload.next_start(), Some(Instant(50).after(SIGNAL)));
     workload.completed(acked);
     workload.starts_before(Instant(50).after(SIGNAL).after(Picos(1)), &mut out);
     assert_eq!(out.len(), 3, "an end that is told twice counts once");
-    workload.completed(Completion { flow: 1, at: Instant(60), side: Side::Sender, failed: true });
+    workload.completed(Completion {
+        flow: FlowId::new(1),
+        at: Instant(60),
+        side: Side::Sender,
+        failed: true,
+    });
     assert!(!workload.exhausted(), "a failed flow is followed by the next");
 }

@@ -6,7 +6,7 @@ use crate::common::{SIGNAL, drive, fct, network, pairs, refusal, run, starts, wo
 use proptest::prelude::*;
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, HostId, Instant, Picos};
+use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 use pullnet_workload::{
     AllToAll, CheckedWorkload, Choose, ClosedLoop, Completion, FlowSize, Hosts, InAndOut, Incast, Outcast,
     PATTERNS, Pairs, Permutation, Poisson, Random, Reading, RequestResponse, Sizes, Spread, TrafficSpec,
@@ -293,11 +293,11 @@ fn a_request_that_fails_is_followed_by_the_next() {
     let mut out = Vec::new();
     let end = |flow, at, failed| Completion { flow, at: Instant(at), side: Side::Receiver, failed };
     workload.starts_before(ms(1), &mut out);
-    workload.completed(Completion { side: Side::Sender, ..end(0, 5, true) });
+    workload.completed(Completion { side: Side::Sender, ..end(FlowId::new(0), 5, true) });
     workload.starts_before(ms(2), &mut out);
-    workload.completed(end(1, ms(2).0, false));
+    workload.completed(end(FlowId::new(1), ms(2).0, false));
     workload.starts_before(ms(3), &mut out);
-    workload.completed(end(2, ms(3).0, true));
+    workload.completed(end(FlowId::new(2), ms(3).0, true));
     workload.starts_before(ms(4), &mut out);
     let sizes: Vec<u64> = out.iter().map(|start| start.size.unwrap().0).collect();
     assert_eq!((pairs(&out), sizes), (vec![(0, 1), (0, 1), (1, 0), (0, 1)], vec![1000, 1000, 7, 1000]));

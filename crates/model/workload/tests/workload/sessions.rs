@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{SIGNAL, network, refusal_of};
 use pullnet_rng::Seed;
-use pullnet_units::{BitsPerSec, HostId, Instant};
+use pullnet_units::{BitsPerSec, FlowId, HostId, Instant};
 use pullnet_workload::{
     CheckedWorkload, Copies, Fetch, FileName, FlowSize, FlowStart, Flows, Join, Joins, Network, Parts,
     Pattern, Placement, Replicate, TrafficSpec, WorkloadSpec,
@@ -26,7 +26,7 @@ fn starts(pattern: impl Pattern + 'static) -> (Vec<FlowStart>, Joins) {
     starts_in(&WorkloadSpec::of([TrafficSpec::new(pattern)]), &racks())
 }
 
-fn by_session(starts: &[FlowStart]) -> BTreeMap<u32, Vec<FlowStart>> {
+fn by_session(starts: &[FlowStart]) -> BTreeMap<FlowId, Vec<FlowStart>> {
     let mut sessions = BTreeMap::<_, Vec<_>>::new();
     starts.iter().for_each(|start| sessions.entry(start.session).or_default().push(*start));
     sessions
@@ -41,7 +41,10 @@ fn copies_go_to_distinct_hosts_of_other_racks() {
         assert_eq!(sessions.len(), 500);
         let mut drawn = BTreeSet::new();
         for (first, flows) in sessions {
-            assert_eq!(flows.iter().map(|flow| flow.flow).collect::<Vec<_>>(), [first, first + 1, first + 2]);
+            assert_eq!(
+                flows.iter().map(|flow| flow.flow).collect::<Vec<_>>(),
+                [first, first.plus(1), first.plus(2)]
+            );
             let receivers: BTreeSet<_> = flows.iter().map(|flow| flow.dst).collect();
             assert_eq!(receivers.len(), 3, "{flows:?}");
             assert!(receivers.iter().all(|host| host.get() / 4 != flows[0].src.get() / 4), "{flows:?}");
@@ -61,16 +64,20 @@ fn senders_of_coded_data_are_one_flow_and_of_plain_data_one_each() {
     let fetch = |parts| Fetch { parts, size: FlowSize::bytes(1000), ..Fetch::default() };
     let (coded, joins) = starts(fetch(Parts::Coded));
     assert!(joins.sources && !joins.multicast);
-    assert_eq!((coded.len(), coded.last().unwrap().flow), (120, 39));
+    assert_eq!((coded.len(), coded.last().unwrap().flow.get()), (120, 39));
     for (number, flows) in by_session(&coded) {
         let senders: BTreeSet<_> = flows.iter().map(|flow| flow.src).collect();
         assert_eq!((flows.len(), senders.len()), (3, 3));
-        assert!(flows.iter().all(|flow| flow.flow == number && flow.dst == HostId::new(number)));
+        assert!(
+            flows
+                .iter()
+                .all(|flow| flow.flow == FlowId::new(number.get()) && flow.dst == HostId::new(number.get()))
+        );
         let further: Vec<_> = flows.iter().map(FlowStart::is_further_sender).collect();
         assert_eq!(further, [false, true, true]);
     }
     let (plain, joins) = starts(fetch(Parts::Plain));
-    assert_eq!((plain.len(), plain.last().unwrap().flow, joins), (120, 119, Joins::default()));
+    assert_eq!((plain.len(), plain.last().unwrap().flow.get(), joins), (120, 119, Joins::default()));
     for flows in by_session(&plain).into_values() {
         let sizes: Vec<_> = flows.iter().map(|flow| flow.size.unwrap().0).collect();
         assert_eq!(sizes, [334, 333, 333]);
@@ -85,7 +92,8 @@ fn a_list_names_several_hosts_in_one_line() {
         starts_in(&WorkloadSpec::of([block]).with_file("f.csv", list), &racks())
     };
     let rows = |starts: &[FlowStart]| {
-        let row = |f: &FlowStart| (f.flow, f.session, f.src.get(), f.dst.get(), f.size.unwrap().0);
+        let row =
+            |f: &FlowStart| (f.flow.get(), f.session.get(), f.src.get(), f.dst.get(), f.size.unwrap().0);
         starts.iter().map(row).collect::<Vec<_>>()
     };
     let to_three = [(0, 0, 0, 3, 1000), (1, 0, 0, 7, 1000), (2, 0, 0, 9, 1000), (3, 3, 4, 5, 10)];

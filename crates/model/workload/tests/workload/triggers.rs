@@ -4,7 +4,7 @@ use crate::common::{fct, pairs, refusal_of, run};
 use proptest::prelude::*;
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 use pullnet_workload::{CheckedWorkload, Completion, FileName, FlowStart, Matrix, TrafficSpec, WorkloadSpec};
 
 fn spec(matrix: &str) -> WorkloadSpec {
@@ -138,7 +138,7 @@ fn a_failed_flow_fires_nothing() {
         .unwrap()
         .start(crate::common::SIGNAL);
     workload.starts_before(Instant(1), &mut Vec::new());
-    workload.completed(Completion { flow: 0, at: Instant(5), side: Side::Sender, failed: true });
+    workload.completed(Completion { flow: FlowId::new(0), at: Instant(5), side: Side::Sender, failed: true });
     assert!(workload.exhausted());
 }
 

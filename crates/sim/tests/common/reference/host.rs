@@ -71,7 +71,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
                 host.endpoints[usize::from(transport)].open(
                     now,
                     FlowSpec {
-                        conn: ConnId::new(flow),
+                        conn: ConnId::new(flow.get()),
                         to,
                         size,
                         priority,

@@ -47,8 +47,8 @@ impl Header for StencilNameHeader {
         }
     }
 
-    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+    fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         let (Self::Data { conn, seq, .. } | Self::Ack { conn, seq }) = self;
-        Some((conn, Some(seq)))
+        Some((conn, Some(PacketSeq::new(seq))))
     }
 }

@@ -2,7 +2,7 @@
 
 use pullnet_connections::{FlowPackets, Flows};
 use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use super::{FastpassRules, SCHEDULED, UNSCHEDULED};
 use crate::header::FastpassHeader;
@@ -60,16 +60,16 @@ impl FastpassRules {
                 self.repeat(flows, now, handle);
             }
             Check::Anew(seq) => {
-                flows.events.push(Event::TimedOut { to, conn, seq });
+                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
                 self.ask(flows, now, handle);
             }
             Check::Timeout(seq) => {
-                flows.events.push(Event::TimedOut { to, conn, seq });
+                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
                 self.link.line_up(flows, handle);
             }
             Check::GiveUp(seq) => {
                 let counts = sender.packets.counts;
-                flows.events.push(Event::TimedOut { to, conn, seq });
+                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
                 self.part(flows, now, handle);
                 flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
             }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use pullnet_connections::{Flows, Known};
 use pullnet_pull::Noted;
 use pullnet_transport::{ConnId, Event, HostAddr};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use super::HomaRules;
 use crate::header::HomaHeader;
@@ -61,7 +61,7 @@ impl HomaRules {
         let Some(noted) = receiver.on_data(now, seq) else { return };
         if noted == Noted::New {
             receiver.bytes += u64::from(bytes);
-            flows.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         if receiver.is_complete() {
             self.finish(flows, now, slot);

@@ -1,7 +1,7 @@
 //! The receiving side of a host.
 
 use pullnet_transport::{Class, ConnId, Event, Fate, HostAddr, Received, Transmit, Transport};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 use pullnet_window::{Control, Paths, Ranges, Segment};
 
 use super::{MAX_RANGES, MOST_CONNECTIONS, MOST_SUBFLOWS, MultipathEndpoint, Subflow};
@@ -164,7 +164,7 @@ impl<C: Control> MultipathEndpoint<C> {
         let Some(bytes) = self.hand_on(now, packet, slot, index, segment) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         if receiver.take(now, number, bytes, last) {
-            self.events.push(Event::Delivered { slot, seq: number, bytes });
+            self.events.push(Event::Delivered { slot, seq: PacketSeq::new(number), bytes });
         }
         if receiver.complete() {
             let data_ack = receiver.data_ack();

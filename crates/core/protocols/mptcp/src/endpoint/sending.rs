@@ -4,7 +4,7 @@ use pullnet_rng::Stream;
 use pullnet_transport::{
     ConnId, Event, FailureReason, FlowSpec, HostAddr, Received, SendCounts, Transmit, Transport,
 };
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 use pullnet_window::{Control, Paths, Segment};
 
 use super::{MOST_CONNECTIONS, MultipathEndpoint, Subflow};
@@ -210,7 +210,7 @@ impl<C: Control> MultipathEndpoint<C> {
     pub(super) fn take_timeouts(&mut self, now: Instant) {
         while let Some(event) = self.subflows.poll_event() {
             if let Event::TimedOut { to, conn: name, seq } = event {
-                self.on_timeout(now, to, Subflow::named(name), seq);
+                self.on_timeout(now, to, Subflow::named(name), seq.get());
             }
         }
     }
@@ -220,7 +220,7 @@ impl<C: Control> MultipathEndpoint<C> {
         let Some(sender) = self.sender_of(subflow) else { return };
         let conn = sender.conn;
         let (data, expiry) = sender.on_timeout(index, seq, retries);
-        self.events.push(Event::TimedOut { to, conn, seq: data });
+        self.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(data) });
         match expiry {
             Expiry::GoesOn => self.reinject(to, subflow),
             Expiry::SubflowDies => {

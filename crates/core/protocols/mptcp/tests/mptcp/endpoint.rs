@@ -204,7 +204,7 @@ fn the_receiver_puts_together_what_subflows_bring_and_acknowledges_both() {
     let delivered: Vec<_> = s
         .reported()
         .into_iter()
-        .filter_map(|event| if let Event::Delivered { seq, .. } = event { Some(seq) } else { None })
+        .filter_map(|event| if let Event::Delivered { seq, .. } = event { Some(seq.get()) } else { None })
         .collect();
     assert_eq!(delivered, [1, 0, 3, 4, 2]);
 }

@@ -4,7 +4,7 @@ use core::hash::BuildHasher;
 use core::hint::cold_path;
 
 use pullnet_transport::{ConnId, Event, HostAddr};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos};
 
 use super::{NdpEndpoint, Timer};
 use crate::header::NdpHeader;
@@ -104,7 +104,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         let ends = receiver.knows_end();
         if arrival.new {
             receiver.bytes += u64::from(bytes);
-            self.events.push(Event::Delivered { slot, seq, bytes });
+            self.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         self.answer(slot, seq, arrival, now);
         if ends {

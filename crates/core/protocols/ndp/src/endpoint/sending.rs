@@ -4,7 +4,7 @@ use core::hash::BuildHasher;
 
 use pullnet_connections::RoundRobin;
 use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use super::{NdpEndpoint, Timer};
 use crate::config::Nic;
@@ -130,7 +130,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
                 self.events.push(Event::Failed { to, conn, reason: FailureReason::ReceiverSilent, counts });
             }
             Check::Again { at, timed_out, probe } => {
-                let events = timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq });
+                let events =
+                    timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
                 events.for_each(|event| self.events.push(event));
                 probe.into_iter().for_each(|header| self.send_probe(slot, to, header));
                 self.arm_check(slot, at);

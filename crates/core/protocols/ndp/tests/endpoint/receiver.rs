@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpHeader};
 use pullnet_transport::script::{Arriving, Sent};
 use pullnet_transport::{Class, Event, Fate, Received, Transport};
-use pullnet_units::{Instant, Packets};
+use pullnet_units::{Instant, PacketSeq, Packets};
 
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
@@ -13,7 +13,7 @@ const RECEIVED: Event = Event::Received { slot: 0 };
 const STRAY: Event = Event::Stray { peer: THERE, conn: CONN };
 
 fn delivered(seq: u32) -> Event {
-    Event::Delivered { slot: 0, seq, bytes: MTU as u32 }
+    Event::Delivered { slot: 0, seq: PacketSeq::new(seq), bytes: MTU as u32 }
 }
 
 /// A receiver whose pulls never ride on answers.

@@ -3,7 +3,7 @@
 use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpHeader, Nic};
 use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, SendCounts, Transport};
-use pullnet_units::{Bytes, Instant, Packets};
+use pullnet_units::{Bytes, Instant, PacketSeq, Packets};
 
 fn counts(sent: u32, again: u32, timeouts: u32) -> SendCounts {
     SendCounts { sent, again, timeouts }
@@ -363,7 +363,7 @@ fn what_nobody_answers_is_sent_again_on_another_path() {
         assert_ne!(before.packet.path, after.packet.path);
         assert!(after.packet.again);
     }
-    s.reports((0..4).map(|seq| Event::TimedOut { to: THERE, conn: CONN, seq }));
+    s.reports((0..4).map(|seq| Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(seq) }));
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn in_a_crowd_a_packet_waits_for_what_full_header_queues_take() {
     s.reported();
     s.at(us(3_600)).sends_nothing();
     s.at(CROWD);
-    s.reports([2, 3].map(|seq| Event::TimedOut { to: THERE, conn: CONN, seq }));
+    s.reports([2, 3].map(|seq| Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(seq) }));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_transport::script::{Script, Sent};
 use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, SendCounts, Streaming, TimerKind};
-use pullnet_units::Picos;
+use pullnet_units::{PacketSeq, Picos};
 
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
@@ -85,7 +85,7 @@ fn completed(sent: u32, again: u32, timeouts: u32) -> Event {
 }
 
 fn delivered(seq: u32, bytes: u64) -> Event {
-    Event::Delivered { slot: 0, seq, bytes: bytes as u32 }
+    Event::Delivered { slot: 0, seq: PacketSeq::new(seq), bytes: bytes as u32 }
 }
 
 /// The same packet without SYN, as a stream sends it whose receiver knows it.

@@ -94,7 +94,7 @@ impl Conversation {
         let mut all = BTreeMap::new();
         for (_, _, event) in &self.channel.log.events {
             if let Event::Delivered { seq, bytes, .. } = event {
-                assert_eq!(all.insert(*seq, *bytes), None, "packet {seq} was delivered twice");
+                assert_eq!(all.insert(seq.get(), *bytes), None, "packet {seq} was delivered twice");
             }
         }
         all

@@ -4,7 +4,7 @@ use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader, Timer};
 use pullnet_transport::script::Script;
 use pullnet_transport::{ConnId, Event, FlowSpec};
-use pullnet_units::{Packets, Picos};
+use pullnet_units::{PacketSeq, Packets, Picos};
 
 /// A flow of one packet with a number of its own.
 fn one_packet(conn: u32) -> FlowSpec {
@@ -114,7 +114,7 @@ fn round_trips_that_hardly_differ_leave_the_timeout_as_it_is() {
     s.reported();
     s.at(us(2_000 * 41 + 2_900)).sends_nothing();
     s.at(us(2_000 * 41 + 3_200));
-    assert_eq!(s.reported(), [Event::TimedOut { to: THERE, conn: CONN, seq: 44 }]);
+    assert_eq!(s.reported(), [Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(44) }]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_second_answer_tells_how_long_the_first_copy_took() {
     let mut s = host_with(&NdpConfig { queued_headers: Packets(0), ..config() });
     answered_after(&mut s, us(50));
     // Packet 4 is under way for 6 ms; meanwhile another copy of it is sent, and answered, and then the first one is.
-    s.at(us(1_200)).reports([Event::TimedOut { to: THERE, conn: CONN, seq: 4 }]);
+    s.at(us(1_200)).reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(4) }]);
     s.at(us(1_300)).receives(word(ack_pull(4, 2)));
     s.at(us(6_050)).receives(word(ack(4)));
     s.at(us(6_100)).receives(word(ack_pull(5, 3)));
@@ -131,7 +131,7 @@ fn a_second_answer_tells_how_long_the_first_copy_took() {
     // Packet 6 left at 6.1 ms and has 7.5 ms, a quarter more than the 6 ms.
     s.at(us(13_500)).sends_nothing();
     s.at(us(13_800));
-    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: 6 }]);
+    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(6) }]);
 }
 
 #[test]
@@ -139,12 +139,12 @@ fn one_answer_to_a_repeated_packet_teaches_nothing() {
     let mut s = host_with(&NdpConfig { queued_headers: Packets(0), ..config() });
     answered_after(&mut s, us(50));
     // Packet 4 was lost.
-    s.at(us(1_200)).reports([Event::TimedOut { to: THERE, conn: CONN, seq: 4 }]);
+    s.at(us(1_200)).reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(4) }]);
     s.at(us(1_300)).receives(word(ack_pull(4, 2)));
     s.sent();
     s.reported();
     s.at(us(2_500));
-    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: 5 }]);
+    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(5) }]);
 }
 
 #[test]

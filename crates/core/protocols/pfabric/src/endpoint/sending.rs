@@ -2,7 +2,7 @@
 
 use pullnet_connections::{FlowPackets, Flows};
 use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, PacketSeq};
 
 use super::PfabricRules;
 use crate::header::PfabricHeader;
@@ -47,10 +47,10 @@ impl PfabricRules {
         let (to, conn) = (sender.flow.to, sender.flow.conn);
         match sender.on_timeout(now, &self.config) {
             Expiry::Early => {}
-            Expiry::Timeout(seq) => flows.events.push(Event::TimedOut { to, conn, seq }),
+            Expiry::Timeout(seq) => flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) }),
             Expiry::GiveUp(seq) => {
                 let counts = sender.packets.counts;
-                flows.events.push(Event::TimedOut { to, conn, seq });
+                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
                 self.link.ready.forget(slot);
                 return flows.fail(
                     now,

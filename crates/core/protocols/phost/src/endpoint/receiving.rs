@@ -3,7 +3,7 @@
 use pullnet_connections::{Flows, Known};
 use pullnet_pull::Noted;
 use pullnet_transport::{ConnId, Event, HostAddr};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos};
 
 use super::PhostRules;
 use crate::header::{About, PhostHeader};
@@ -107,7 +107,7 @@ impl PhostRules {
         let Some(noted) = receiver.on_data(now, seq, number) else { return };
         if noted == Noted::New {
             receiver.bytes += u64::from(bytes);
-            flows.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         if receiver.is_complete() {
             return self.finish(flows, now, slot);

@@ -183,7 +183,7 @@ fn note_events(seen: &mut BTreeMap<u32, Seen>, events: &[(Instant, usize, Event)
             }
             Event::Delivered { slot, seq, bytes } => {
                 let flow = seen.entry(slots[&(*side, *slot)]).or_default();
-                assert!(flow.packets.insert(*seq), "packet {seq} was delivered twice");
+                assert!(flow.packets.insert(seq.get()), "packet {seq} was delivered twice");
                 flow.delivered += u64::from(*bytes);
             }
             Event::Received { slot } => {

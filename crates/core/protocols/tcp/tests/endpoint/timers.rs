@@ -3,7 +3,7 @@
 use crate::common::*;
 use pullnet_tcp::{Segment, TcpConfig};
 use pullnet_transport::{Awaited, Class, Event, FailureReason, FlowSpec, TimerKind, Transport};
-use pullnet_units::{Bytes, Instant, Packets, Picos};
+use pullnet_units::{Bytes, Instant, PacketSeq, Packets, Picos};
 
 /// Timeouts without a lower bound that hides them; the first is 1 s.
 fn quick() -> TcpConfig {
@@ -127,7 +127,7 @@ fn a_lost_last_packet_comes_back_with_the_timer() {
     s.at(ms(201)).sends([last(1)]);
     s.at(ms(202)).receives(word(finished(2, 1)));
     let events = s.reported();
-    assert!(events.contains(&Event::TimedOut { to: THERE, conn: CONN, seq: 1 }));
+    assert!(events.contains(&Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(1) }));
     assert_eq!(events.last(), Some(&Event::Completed { to: THERE, conn: CONN, counts: counts(3, 1, 1) }));
 }
 

@@ -59,7 +59,7 @@ trait Watched: Transport {
 
 impl<C: Shown> Watched for Endpoint<C> {
     fn place(header: &Segment) -> Option<(usize, u32)> {
-        header.data().map(|(_, seq)| (0, seq))
+        header.data().map(|(_, seq)| (0, seq.get()))
     }
 
     fn state(&mut self, _: usize) -> Option<State> {
