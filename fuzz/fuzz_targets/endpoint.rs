@@ -12,7 +12,7 @@ use pullnet_transport::{
     ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Packed, Protocol, Received, Streaming,
     Transport, Words,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos, WireLen};
 
 /// One event: kind of packet or action, and three numbers.
 type Step = (u8, u32, u32, u32);
@@ -41,7 +41,7 @@ fn packet<H: Header>((kind, a, b, c): Step) -> Received<H> {
         };
     }
     let (from, wire, ce) = (HostAddr(a >> 2 & 3), 64 + (a >> 16) as u16 / 8, a & 0x10 != 0);
-    Received { from, paths: PATHS, wire, fate, ce, header: H::unpack(packed) }
+    Received { from, paths: PATHS, wire: WireLen::new(wire), fate, ce, header: H::unpack(packed) }
 }
 
 fn flow((_, a, b, _): Step) -> FlowSpec {

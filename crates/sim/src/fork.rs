@@ -1,5 +1,7 @@
 //! Next hops that arithmetic alone decides.
 
+use pullnet_units::PathLabel;
+
 use crate::process::{ProcessHop, ProcessId};
 
 /// One of the two directions of a switch of a tree: a field of a number selects the process.
@@ -40,9 +42,9 @@ impl Fork {
 
     /// The process that a packet to `addr` with `label` goes to.
     #[inline(always)]
-    pub fn process(&self, addr: u32, label: u16) -> ProcessId {
+    pub fn process(&self, addr: u32, label: PathLabel) -> ProcessId {
         let below = addr & self.mask == self.prefix;
-        self.ways[usize::from(below)].process(if below { addr } else { label.into() })
+        self.ways[usize::from(below)].process(if below { addr } else { label.get().into() })
     }
 }
 
@@ -72,7 +74,9 @@ mod tests {
         };
         let same = |hop| ProcessHop::new(hop, |port: PortId| ProcessId::from_index(port.index()));
         let fork = Fork::new(&same(hop)).expect("one link to each child");
-        for (addr, label) in (0..0x200).flat_map(|addr| (0..16).map(move |label| (addr, label))) {
+        for (addr, label) in
+            (0..0x200).flat_map(|addr| (0..16).map(move |label| (addr, PathLabel::new(label))))
+        {
             assert_eq!(fork.process(addr, label).index(), hop.port(addr, label).index());
         }
         assert!(Fork::new(&same(TreeHop { lanes: 2, ..hop })).is_none());

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use pullnet_scenario::Scenario;
 use pullnet_topology::{Distances, LinkRef, MulticastTree};
 use pullnet_transport::HostAddr;
-use pullnet_units::{FlowId, HostId, Id, Instant, NodeId, PortId};
+use pullnet_units::{FlowId, HostId, Id, Instant, NodeId, PathLabel, PortId};
 use pullnet_workload::{FlowStart, Join};
 
 /// Groups that are kept together in memory.
@@ -169,11 +169,11 @@ impl Groups {
     pub fn branches(
         &self,
         scenario: &Scenario,
-        (to, label): (HostAddr, u16),
+        (to, label): (HostAddr, PathLabel),
         node: NodeId,
         at: u64,
     ) -> impl Iterator<Item = PortId> + '_ {
-        let tree = self.at(to).map(|group| self.tree(scenario, group, label, at));
+        let tree = self.at(to).map(|group| self.tree(scenario, group, label.get(), at));
         tree.into_iter().flat_map(move |tree| tree.branches(node))
     }
 }

@@ -8,10 +8,10 @@ use pullnet_probes::{Seen, Watches};
 use pullnet_qdisc::{Item, Ring};
 use pullnet_session::{HostCounts, HostLog, News, Report, conn_of, flow_of, packet_received, packet_sent};
 use pullnet_transport::{
-    Class, ConnId, FailureReason, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received,
-    SendCounts, Source, Transmit, Transport, Words,
+    Class, FailureReason, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received, SendCounts,
+    Source, Transmit, Transport, Words,
 };
-use pullnet_units::{HostId, Instant};
+use pullnet_units::{HostId, Instant, PathLabel};
 use pullnet_workload::{FlowStart, Join, Part};
 
 use crate::agenda::NOT_ARMED;
@@ -306,7 +306,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let links = net.groups.as_ref().and_then(|groups| {
             let group = groups.at(packet.to())?;
             let index = group.receivers.iter().position(|receiver| *receiver == self.id)?;
-            groups.tree(&net.scenario, group, packet.label(), packet.time(cx.env.window)).links(index)
+            groups.tree(&net.scenario, group, packet.label().get(), packet.time(cx.env.window)).links(index)
         });
         links.unwrap_or(1).into()
     }
@@ -372,10 +372,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// The label of a packet's path; for a group it is the number of a tree.
     #[inline(always)]
-    fn label(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) -> u16 {
+    fn label(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) -> PathLabel {
         if net.groups.is_some() && packet.to.group_number().is_some() {
             cold_path();
-            return packet.path;
+            return PathLabel::new(packet.path);
         }
         net.topology().label(self.addr, packet.to, packet.path)
     }

@@ -512,8 +512,8 @@ fn salts(scenario: &Scenario) -> Vec<u16> {
 /// Hash of source, destination and label: the label stands for the ports of a flow.
 fn flow_hash<W: Words>(packet: &Packet<W>, salt: u32) -> u64 {
     let ends = u64::from(packet.from().0) << 32 | u64::from(packet.to().0);
-    let mixed =
-        (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label()) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label().get()) << 48)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 

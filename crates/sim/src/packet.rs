@@ -2,6 +2,7 @@ use core::hint::cold_path;
 
 use pullnet_qdisc::{Item, Signal, order};
 use pullnet_transport::{Fate, HostAddr, Packed, Transmit, Words};
+use pullnet_units::{PathLabel, WireLen};
 
 use crate::clock::Window;
 
@@ -29,15 +30,15 @@ pub struct Sent {
     /// Whether it may be marked (ECN-capable transport).
     pub ect: bool,
     /// Path label.
-    pub label: u16,
+    pub label: PathLabel,
     /// Bytes on the wire.
-    pub size: u16,
+    pub size: WireLen,
 }
 
 impl Sent {
     /// Properties of a packet that a transport sends; `label` is the topology's label for its path.
     #[inline]
-    pub fn of<H>(packet: &Transmit<H>, label: u16) -> Self {
+    pub fn of<H>(packet: &Transmit<H>, label: PathLabel) -> Self {
         let control = packet.class == pullnet_transport::Class::Control;
         Self { control, priority: packet.priority, ect: packet.ect, label, size: packet.wire }
     }
@@ -68,7 +69,7 @@ impl<W: Words> Packet<W> {
         Self {
             key: 0,
             ends: u64::from(to.0) | flags | u64::from(from.0) << 32 | u64::from(packed.kind) << 56,
-            route: u32::from(sent.label) | u32::from(sent.size) << 16,
+            route: u32::from(sent.label.get()) | u32::from(sent.size) << 16,
             words: packed.words,
         }
     }
@@ -130,14 +131,14 @@ impl<W: Words> Packet<W> {
 
     /// Path label.
     #[inline]
-    pub fn label(&self) -> u16 {
-        self.route as u16
+    pub fn label(&self) -> PathLabel {
+        PathLabel::new(self.route as u16)
     }
 
     /// Bytes on the wire when it was sent.
     #[inline]
-    pub fn sent_size(&self) -> u16 {
-        (self.route >> 16) as u16
+    pub fn sent_size(&self) -> WireLen {
+        WireLen::new((self.route >> 16) as u16)
     }
 
     /// The protocol's header.
@@ -243,7 +244,7 @@ mod tests {
     use pullnet_transport::{Large, Medium, Small};
 
     fn sent(control: bool) -> Sent {
-        Sent { control, priority: 5, ect: true, label: 77, size: 9064 }
+        Sent { control, priority: 5, ect: true, label: PathLabel::new(77), size: WireLen::new(9064) }
     }
 
     #[test]
@@ -258,14 +259,17 @@ mod tests {
         let mut packet = Packet::new(HostAddr(0xabcdef), HostAddr(0x123456), sent(false), packed);
         packet.trim(64);
         assert!(packet.is_control() && packet.was_data() && packet.returnable());
-        assert_eq!((packet.wire(64), packet.sent_size(), packet.fate()), (64, 9064, Fate::Trimmed));
+        assert_eq!(
+            (packet.wire(64), packet.sent_size(), packet.fate()),
+            (64, WireLen::new(9064), Fate::Trimmed)
+        );
         packet.turn_round();
         assert!(!packet.returnable() && packet.as_signal().is_none());
         assert_eq!(
             (packet.to(), packet.from(), packet.fate()),
             (HostAddr(0xabcdef), HostAddr(0x123456), Fate::Returned)
         );
-        assert_eq!((packet.packed(), packet.wire(64), packet.label()), (packed, 64, 77));
+        assert_eq!((packet.packed(), packet.wire(64), packet.label()), (packed, 64, PathLabel::new(77)));
         assert_eq!((packet.priority(), packet.ect(), packet.ce()), (5, true, false));
         packet.mark();
         assert!(packet.ce() && packet.priority() == 5);
@@ -292,7 +296,7 @@ mod tests {
     fn a_signal_is_no_packet_of_a_host() {
         let signal = Signal { paused: 0x81, quanta: 65_535 };
         let packet = Packet::<Small>::signal(signal, 64);
-        assert_eq!((packet.as_signal(), packet.sent_size()), (Some(signal), 64));
+        assert_eq!((packet.as_signal(), packet.sent_size()), (Some(signal), WireLen::new(64)));
         assert!(packet.is_control() && !packet.was_data());
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers of processes.
 
 use pullnet_topology::TreeHop;
-use pullnet_units::{Id, PortId};
+use pullnet_units::{Id, PathLabel, PortId};
 
 /// A process by its number. Hosts and ports are numbered separately, part by part ([`crate::network::Numbering`]); their
 /// numbers are neither those of the topology nor positions within a shard.
@@ -58,7 +58,7 @@ impl ProcessHop {
     }
 
     /// The process that a packet to `addr` with `label` goes to.
-    pub fn process(&self, addr: u32, label: u16) -> ProcessId {
+    pub fn process(&self, addr: u32, label: PathLabel) -> ProcessId {
         ProcessId(self.0.port(addr, label).get())
     }
 }

@@ -5,10 +5,10 @@ use alloc::collections::BTreeSet;
 use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
+    Awaited, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
     Received, Side, TimerKind, Transmit,
 };
-use pullnet_units::{BitsPerSec, Instant, PacketSeq, Picos};
+use pullnet_units::{BitsPerSec, Instant, PacketSeq, Picos, WireLen};
 
 use crate::control::{CollectedOf, Control};
 use crate::header::{Carrier, RdmaHeader};
@@ -157,9 +157,8 @@ impl<C: Control> RdmaRules<C> {
         let header = C::Header::join(header, collected);
         let path = self.chance.below(packet.paths.into()) as u16;
         let (to, wire, priority) =
-            (packet.from, self.parameters.ack as u16, self.parameters.control_priority);
-        let (class, ect, again) = (Class::Control, false, false);
-        flows.control.push(Transmit { to, path, wire, class, priority, ect, again, header });
+            (packet.from, WireLen::of(self.parameters.ack), self.parameters.control_priority);
+        flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }
 
     /// The next packet of `sender`; `drawn`, uniform in `[0, 1)`, chooses its path if every packet has its own.
@@ -174,8 +173,8 @@ impl<C: Control> RdmaRules<C> {
         let header = RdmaHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
         let header = C::Header::join(header, CollectedOf::<C>::default());
         let (to, wire, priority) =
-            (sender.to, (payload + parameters.header) as u16, parameters.data_priority);
-        Transmit { to, path, wire, class: Class::Data, priority, ect: parameters.ecn, again, header }
+            (sender.to, WireLen::of(payload + parameters.header), parameters.data_priority);
+        Transmit { priority, ect: parameters.ecn, again, ..Transmit::data(to, path, wire, header) }
     }
 }
 

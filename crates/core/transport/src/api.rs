@@ -1,6 +1,6 @@
 use pullnet_rng::Stream;
 use pullnet_settings::Settings;
-use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, PacketSeq, Picos, Side};
+use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, PacketSeq, Picos, Side, WireLen};
 
 use crate::{Awaited, FailureReason, Header, TimerKind};
 
@@ -102,7 +102,7 @@ pub struct Received<H> {
     /// Number of equal-cost paths to `from`, at least 1.
     pub paths: u16,
     /// Bytes on the wire when it was sent, header included.
-    pub wire: u16,
+    pub wire: WireLen,
     /// Whole, trimmed or returned.
     pub fate: Fate,
     /// Congestion experienced: a switch marked the packet (RFC 3168, CE).
@@ -119,7 +119,7 @@ pub struct Transmit<H> {
     /// Path label, below the number of paths.
     pub path: u16,
     /// Bytes on the wire, header included.
-    pub wire: u16,
+    pub wire: WireLen,
     /// Whether it may be trimmed and whether it is urgent.
     pub class: Class,
     /// Priority at switches with several queues, 0 to 7; a higher number is more urgent.
@@ -142,6 +142,18 @@ impl<H> Received<H> {
 }
 
 impl<H> Transmit<H> {
+    /// A control packet of the lowest priority, not ECN-capable, sent for the first time.
+    #[inline(always)]
+    pub fn control(to: HostAddr, path: u16, wire: WireLen, header: H) -> Self {
+        Self { to, path, wire, class: Class::Control, priority: 0, ect: false, again: false, header }
+    }
+
+    /// A data packet of the lowest priority, not ECN-capable, sent for the first time.
+    #[inline(always)]
+    pub fn data(to: HostAddr, path: u16, wire: WireLen, header: H) -> Self {
+        Self { class: Class::Data, ..Self::control(to, path, wire, header) }
+    }
+
     /// The same packet with a converted header.
     #[inline(always)]
     pub fn map<G>(self, header: impl FnOnce(H) -> G) -> Transmit<G> {

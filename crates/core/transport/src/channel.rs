@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Transmit, Transport};
 
@@ -172,7 +172,7 @@ impl<T: Transport> Channel<T> {
             self.sides[from].ready = false;
             return;
         };
-        let leaves = self.log.now + self.rate.serialization(Bytes(packet.wire.into()));
+        let leaves = self.log.now + self.rate.serialization(packet.wire.bytes());
         self.sides[from].free_at = leaves;
         for mut passage in weather(&self.log, from, &packet) {
             if packet.class == Class::Control {

@@ -21,6 +21,6 @@ pub use api::{
 };
 pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits, Turn, TurnAsk};
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
-pub use pullnet_units::{HostAddr, PacketSeq, Side};
+pub use pullnet_units::{HostAddr, PacketSeq, Side, WireLen};
 pub use streaming::Streaming;
 pub use texts::{Awaited, FailureReason, ProtocolText, TimerKind};

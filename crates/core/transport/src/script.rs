@@ -12,7 +12,7 @@
 
 use alloc::vec::Vec;
 
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, Picos, WireLen};
 
 use crate::{Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transmit, Transport};
 
@@ -32,7 +32,7 @@ pub struct Arriving<H>(Received<H>);
 impl<H> Arriving<H> {
     /// `header` from `from`, whole, in a packet of `wire` bytes.
     pub fn new(from: HostAddr, wire: u16, header: H) -> Self {
-        Self(Received { from, paths: 1, wire, fate: Fate::Whole, ce: false, header })
+        Self(Received { from, paths: 1, wire: WireLen::new(wire), fate: Fate::Whole, ce: false, header })
     }
 
     /// The same where `paths` paths lead to the sender.
@@ -47,7 +47,7 @@ impl<H> Arriving<H> {
 
     /// The same in a packet of another length.
     pub fn long(self, wire: u16) -> Self {
-        Self(Received { wire, ..self.0 })
+        Self(Received { wire: WireLen::new(wire), ..self.0 })
     }
 
     /// The same, marked by a switch.

@@ -3,6 +3,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
 
+use crate::Bytes;
+
 /// A typed index into an [`IdVec`]: small, `Copy`, without arithmetic.
 pub trait Id: Copy + Eq + Ord + fmt::Debug {
     /// The id of the element at `index`. Panics above 2^32 - 1 elements.
@@ -11,30 +13,21 @@ pub trait Id: Copy + Eq + Ord + fmt::Debug {
     fn index(self) -> usize;
 }
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident($repr:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-        pub struct $name(u32);
+        pub struct $name($repr);
 
         impl $name {
-            /// The id numbered `number`.
-            pub const fn new(number: u32) -> Self {
+            /// The one numbered `number`.
+            pub const fn new(number: $repr) -> Self {
                 Self(number)
             }
 
             /// Its number.
-            pub const fn get(self) -> u32 {
+            pub const fn get(self) -> $repr {
                 self.0
-            }
-        }
-
-        impl Id for $name {
-            fn from_index(index: usize) -> Self {
-                Self(u32::try_from(index).expect("fewer than 2^32 elements"))
-            }
-            fn index(self) -> usize {
-                self.0 as usize
             }
         }
 
@@ -47,6 +40,21 @@ macro_rules! id {
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+    };
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        number!($(#[$doc])* $name(u32));
+
+        impl Id for $name {
+            fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("fewer than 2^32 elements"))
+            }
+            fn index(self) -> usize {
+                self.0 as usize
             }
         }
     };
@@ -83,10 +91,45 @@ impl FlowId {
     }
 }
 
-id!(
+number!(
     /// A data packet of a flow, as the header that carries it numbers it.
-    PacketSeq
+    PacketSeq(u32)
 );
+
+number!(
+    /// The label by which switches choose among equal ports: what packets carry for a path. A topology tells the label of a
+    /// path between two hosts, whose paths are counted from 0.
+    PathLabel(u16)
+);
+number!(
+    /// Bytes of a packet on the wire, header included.
+    WireLen(u16)
+);
+
+impl WireLen {
+    /// A packet of `bytes` on the wire, fewer than 65,536.
+    pub const fn of(bytes: u32) -> Self {
+        debug_assert!(bytes <= u16::MAX as u32, "a packet longer than 65,535 bytes");
+        Self(bytes as u16)
+    }
+
+    /// The same as a size.
+    pub const fn bytes(self) -> Bytes {
+        Bytes(self.0 as u64)
+    }
+}
+
+macro_rules! widens {
+    ($($wide:ty),+) => {$(
+        impl From<WireLen> for $wide {
+            fn from(wire: WireLen) -> Self {
+                wire.0.into()
+            }
+        }
+    )+};
+}
+
+widens!(u32, u64, usize);
 
 /// A vector that only its own kind of id can index.
 #[derive(Clone, PartialEq, Eq)]

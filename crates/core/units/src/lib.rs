@@ -12,6 +12,6 @@ mod quantity;
 mod text;
 
 pub use ends::{HostAddr, Side};
-pub use id::{FlowId, HostId, Id, IdVec, NodeId, PacketSeq, PortId};
+pub use id::{FlowId, HostId, Id, IdVec, NodeId, PacketSeq, PathLabel, PortId, WireLen};
 pub use quantity::{BitsPerSec, Bytes, Instant, Packets, Picos};
 pub use text::{ParseError, QueueSize};

@@ -2,7 +2,7 @@
 
 use pullnet_connections::{Noted, ReceivedSet};
 use pullnet_rng::Stream;
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{ConnId, FlowStatus, HostAddr};
 use pullnet_units::{Instant, Picos};
 
 use crate::rules::{Paths, Rules};
@@ -206,5 +206,10 @@ impl Receiver {
             Paths::Single => self.path,
             Paths::Scatter => chance.below(self.paths.into()) as u16,
         }
+    }
+
+    /// State of the flow.
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus::of_receiver(self.peer, self.conn, self.bytes, self.last_progress)
     }
 }

@@ -3,9 +3,9 @@
 use pullnet_connections::SmallQueue;
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit,
+    Awaited, ConnId, Event, FailureReason, FlowSpec, FlowStatus, HostAddr, SendCounts, Transmit,
 };
-use pullnet_units::{Instant, PacketSeq, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos, Side, WireLen};
 
 use crate::control::{Acked, Control, Plan};
 use crate::round_trip::RoundTrip;
@@ -534,20 +534,25 @@ impl<C: Control> Sender<C> {
         let last = seq.checked_add(1) == Some(self.total);
         let payload = if last { u32::from(self.last_payload) } else { rules.mtu };
         let opens = !rules.handshake && self.board.first() == 0;
-        Transmit {
-            to: self.to,
-            path: self.path(rules, cx.chance),
-            wire: (payload + rules.header) as u16,
-            class: Class::Data,
-            priority: 0,
-            ect: rules.ecn,
-            again,
-            header: Segment::Data { conn: self.conn, seq, opens, last },
+        let (path, wire) = (self.path(rules, cx.chance), WireLen::of(payload + rules.header));
+        let header = Segment::Data { conn: self.conn, seq, opens, last };
+        Transmit { ect: rules.ecn, again, ..Transmit::data(self.to, path, wire, header) }
+    }
+
+    /// State of the flow.
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus {
+            side: Side::Sender,
+            peer: self.to,
+            conn: self.conn,
+            bytes: self.acked_bytes,
+            last_progress: self.last_progress,
+            waiting_for: self.waiting_for(),
+            counts: self.counts,
         }
     }
 
-    /// Description of the event that the connection waits for.
-    pub fn waiting_for(&self) -> Awaited {
+    fn waiting_for(&self) -> Awaited {
         match self.phase {
             Phase::Opening => Awaited::SynAck,
             _ if self.queued => Awaited::LinkTurn,

@@ -1,6 +1,8 @@
 //! One wire form for all transports.
 
-use pullnet_transport::{Class, ConnId, Fate, HostAddr, PacketSeq, Protocol, Received, Transmit, Transport};
+use pullnet_transport::{
+    Class, ConnId, Fate, HostAddr, PacketSeq, Protocol, Received, Transmit, Transport, WireLen,
+};
 
 use crate::emit::{Headers, headers};
 use crate::parse::{Opened, open, payload_of};
@@ -46,7 +48,7 @@ impl<H: Copy> Arrival<'_, H> {
     #[must_use]
     pub fn received(&self, from: HostAddr, paths: u16) -> Received<H> {
         let wire = self.headers.saturating_add(self.length);
-        Received { from, paths, wire, fate: self.fate, ce: self.ce, header: self.header }
+        Received { from, paths, wire: WireLen::new(wire), fate: self.fate, ce: self.ce, header: self.header }
     }
 }
 

@@ -12,7 +12,7 @@ use pullnet_scenario::{Scenario, compile};
 use pullnet_sim::{Packet, Sent, one_port};
 use pullnet_switch::{Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot};
 use pullnet_transport::{Fate, HostAddr, Packed, Small};
-use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, Instant, NodeId, PathLabel, Picos, PortId, WireLen};
 
 const HOSTS: u8 = 6;
 
@@ -52,7 +52,13 @@ fn simulated(scenario: &Arc<Scenario>, arrivals: &[Arrival]) -> Trace {
     let packet = |(id, arrival): (u32, &Arrival)| {
         let packed = Packed { kind: 0, words: [id, 0, 0] };
         let (from, size) = (HostAddr(arrival.from.into()), arrival.length as u16);
-        let sent = Sent { control: arrival.control, priority: 0, ect: true, label: 0, size };
+        let sent = Sent {
+            control: arrival.control,
+            priority: 0,
+            ect: true,
+            label: PathLabel::new(0),
+            size: WireLen::new(size),
+        };
         (arrival.at, arrival.from.into(), Packet::new(from, HostAddr(0), sent, packed))
     };
     let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();

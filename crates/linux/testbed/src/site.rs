@@ -153,7 +153,7 @@ impl<P: Framed> Site<P> {
             to_mac: there.mac,
             from: here.ip,
             to: there.ip,
-            from_port: Route::port_of(label),
+            from_port: Route::port_of(label.get()),
             to_port: self.home,
         }
     }

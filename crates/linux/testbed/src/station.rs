@@ -3,7 +3,7 @@
 use pullnet_netio::PacketIo;
 use pullnet_session::flow_of;
 use pullnet_transport::{Transmit, Transport};
-use pullnet_units::{HostId, Instant, PacketSeq};
+use pullnet_units::{HostId, Instant};
 use pullnet_wire::{Framed, HeaderOf};
 use pullnet_workload::FlowStart;
 

@@ -47,8 +47,15 @@ fn everybody_reaches_everybody(topology: &str) -> (usize, usize) {
             let [a, b] = [from, to].map(|host| network.addr(host));
             for path in 0..network.path_count(a, b) {
                 let label = network.label(a, b, path);
-                let mut frame =
-                    common::Frame { from: 0, to: 0, kind: Kind::Data, label, id: 1, length: 500 }.bytes();
+                let mut frame = common::Frame {
+                    from: 0,
+                    to: 0,
+                    kind: Kind::Data,
+                    label: label.get(),
+                    id: 1,
+                    length: 500,
+                }
+                .bytes();
                 frame[..6].copy_from_slice(&bytes(&plan, to));
                 frame[6..12].copy_from_slice(&bytes(&plan, from));
                 let (start, before) = (fabric.now(), sent(&fabric));

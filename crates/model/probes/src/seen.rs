@@ -1,6 +1,6 @@
 //! Events that hosts and ports show to probes.
 
-use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos, WireLen};
 
 /// Kinds of events that a probe records. The engine shows an event only if a probe watches its kind, so that a run
 /// without probes does no more than ask.
@@ -74,7 +74,7 @@ pub struct PacketRow {
     /// Number of the path, for sent packets.
     pub path: Option<u16>,
     /// Bytes on the wire when the packet was sent.
-    pub wire: u16,
+    pub wire: WireLen,
 }
 
 /// The treatment of a packet by a queue, other than holding it.

@@ -1,7 +1,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use pullnet_units::{BitsPerSec, HostId, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, HostId, NodeId, PathLabel, Picos, PortId};
 
 /// One direction of a cable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -225,24 +225,24 @@ impl TreeHop {
 
     /// Egress port for a packet to `addr` with `label`.
     #[inline]
-    pub const fn port(&self, addr: u32, label: u16) -> PortId {
+    pub const fn port(&self, addr: u32, label: PathLabel) -> PortId {
         if self.below(addr) { self.down_port(addr, label) } else { self.up_port(label) }
     }
 
     /// The port down to `addr`, which must be below this switch.
     #[inline]
-    pub const fn down_port(&self, addr: u32, label: u16) -> PortId {
+    pub const fn down_port(&self, addr: u32, label: PathLabel) -> PortId {
         let child = (addr >> self.shift) & self.index_mask;
         if self.lanes == 1 {
             return PortId::new(self.down.get() + child);
         }
-        let lane = ((label >> self.lane_shift) & self.lane_mask) % self.lanes;
+        let lane = ((label.get() >> self.lane_shift) & self.lane_mask) % self.lanes;
         PortId::new(self.down.get() + child * self.lanes as u32 + lane as u32)
     }
 
     /// The port up selected by `label`.
     #[inline]
-    pub const fn up_port(&self, label: u16) -> PortId {
-        PortId::new(self.up.get() + ((label >> self.digit_shift) & self.digit_mask) as u32)
+    pub const fn up_port(&self, label: PathLabel) -> PortId {
+        PortId::new(self.up.get() + ((label.get() >> self.digit_shift) & self.digit_mask) as u32)
     }
 }

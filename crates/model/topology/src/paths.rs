@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use pullnet_units::HostAddr;
-use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
+use pullnet_units::{HostId, Id, IdVec, NodeId, PathLabel, PortId};
 
 use crate::model::{Host, HostPeer, Node, Peer, Port};
 use crate::yen;
@@ -188,7 +188,7 @@ impl Paths {
         at: NodeId,
         src: HostAddr,
         dst: HostAddr,
-        label: u16,
+        label: PathLabel,
     ) -> Option<PortId> {
         let (from, to) = (self.home(src)?, self.home(dst)?);
         if at.get().checked_sub(self.first_switch)? == to {
@@ -198,7 +198,7 @@ impl Paths {
             return None;
         }
         let (list, backwards) = self.list(from, to);
-        let mut path = list.get(label)?.iter().copied();
+        let mut path = list.get(label.get())?.iter().copied();
         if backwards {
             return path
                 .find(|port| ports[*port].peer == Peer::Switch(at))

@@ -1,5 +1,5 @@
 use pullnet_units::HostAddr;
-use pullnet_units::{HostId, IdVec, NodeId, PortId};
+use pullnet_units::{HostId, IdVec, NodeId, PathLabel, PortId};
 
 use crate::model::{CutThrough, Hop, Host, HostPeer, Node, NodeKind, Peer, Port};
 use crate::names::Names;
@@ -88,25 +88,25 @@ impl Topology {
     /// The label of path number `path`, which must be below [`path_count`](Self::path_count). The same number selects the
     /// same cables from `b` to `a`.
     #[inline]
-    pub fn label(&self, a: HostAddr, b: HostAddr, path: u16) -> u16 {
+    pub fn label(&self, a: HostAddr, b: HostAddr, path: u16) -> PathLabel {
         match &self.routing {
             Routing::Tree(tree) => tree.label(a, b, path),
-            Routing::Graph(_) | Routing::Direct => path,
+            Routing::Graph(_) | Routing::Direct => PathLabel::new(path),
         }
     }
 
     /// The path number of a label from [`label`](Self::label).
     #[inline]
-    pub fn path_of_label(&self, a: HostAddr, b: HostAddr, label: u16) -> u16 {
+    pub fn path_of_label(&self, a: HostAddr, b: HostAddr, label: PathLabel) -> u16 {
         match &self.routing {
             Routing::Tree(tree) => tree.path_of_label(a, b, label),
-            Routing::Graph(_) | Routing::Direct => label,
+            Routing::Graph(_) | Routing::Direct => label.get(),
         }
     }
 
     /// The port by which the switch `at` forwards a packet from `src` to `dst` with `label`; `None` if `at` is not on that
     /// path.
-    pub fn table_port(&self, at: NodeId, src: HostAddr, dst: HostAddr, label: u16) -> Option<PortId> {
+    pub fn table_port(&self, at: NodeId, src: HostAddr, dst: HostAddr, label: PathLabel) -> Option<PortId> {
         match (&self.routing, self.nodes[at].kind) {
             (Routing::Tree(tree), NodeKind::Switch) => Some(tree.hop(&self.nodes[at]).port(dst.0, label)),
             (Routing::Graph(paths), _) => paths.port(&self.ports, at, src, dst, label),
@@ -120,7 +120,7 @@ impl Topology {
             (Routing::Tree(tree), NodeKind::Switch) => {
                 let hop = tree.hop(&self.nodes[at]);
                 let up = hop.up.get()..hop.up.get() + u32::from(hop.ups);
-                let down = hop.down_port(dst.0, 0).get();
+                let down = hop.down_port(dst.0, PathLabel::new(0)).get();
                 Choices::Range(if hop.below(dst.0) { down..down + u32::from(hop.lanes) } else { up })
             }
             (Routing::Graph(paths), _) => Choices::List(paths.choices(at, dst)),

@@ -1,7 +1,7 @@
 //! Addresses, labels and forwarding of trees: arithmetic on bit fields, without storage per path.
 
 use pullnet_units::HostAddr;
-use pullnet_units::{HostId, PortId};
+use pullnet_units::{HostId, PathLabel, PortId};
 
 use crate::model::{Link, Node, TreeHop};
 
@@ -157,20 +157,20 @@ impl Tree {
     }
 
     /// Path numbers enumerate the cores; the ToR's choice is the more significant digit.
-    pub fn label(&self, a: HostAddr, b: HostAddr, path: u16) -> u16 {
+    pub fn label(&self, a: HostAddr, b: HostAddr, path: u16) -> PathLabel {
         if self.same_pod(a, b) {
-            return path;
+            return PathLabel::new(path);
         }
         let upper = self.digits[1];
-        ((path % upper.ups) << upper.shift) | (path / upper.ups)
+        PathLabel::new(((path % upper.ups) << upper.shift) | (path / upper.ups))
     }
 
-    pub fn path_of_label(&self, a: HostAddr, b: HostAddr, label: u16) -> u16 {
+    pub fn path_of_label(&self, a: HostAddr, b: HostAddr, label: PathLabel) -> u16 {
         if self.same_pod(a, b) {
-            return label;
+            return label.get();
         }
         let [lower, upper] = self.digits;
-        (label & lower.mask) * upper.ups + ((label >> upper.shift) & upper.mask)
+        (label.get() & lower.mask) * upper.ups + ((label.get() >> upper.shift) & upper.mask)
     }
 
     /// Number of links that share the load between two hosts at `hop`, counted from the nearer host; 0 is the host's own

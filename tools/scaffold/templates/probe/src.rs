@@ -1,6 +1,6 @@
 use pullnet_config::Reader;
 use pullnet_settings::settings;
-use pullnet_units::{HostId, Instant};
+use pullnet_units::{FlowId, HostId, Instant};
 
 use crate::{Facts, Probe, Seen, Table, Watches, rows};
 
@@ -20,7 +20,7 @@ rows! {
         /// When it arrived.
         at: Instant = "at_ps" ["ps"],
         /// Number of the flow.
-        flow: u32 = "flow",
+        flow: FlowId = "flow",
         /// Payload of the packet.
         bytes: u64 = "payload_bytes" ["B"],
     }

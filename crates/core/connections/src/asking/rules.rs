@@ -1,8 +1,8 @@
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
+    Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
 };
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, Picos, WireLen};
 
 use super::{Asking, Limits, Message};
 use crate::{Endpoint, FlowPackets, Flows, Incoming, RoundRobin, Rules};
@@ -37,8 +37,8 @@ impl<S: Asking> AskingRules<S> {
 
     /// Queues a packet without payload.
     pub(super) fn push_control(&self, flows: &mut Flows<Self>, to: HostAddr, path: u16, header: S::Header) {
-        let (wire, class) = (self.limits.header as u16, Class::Control);
-        flows.control.push(Transmit { to, path, wire, class, priority: 0, ect: false, again: false, header });
+        let wire = WireLen::of(self.limits.header);
+        flows.control.push(Transmit::control(to, path, wire, header));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sending side of a host.
 
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
-use pullnet_units::{Instant, PacketSeq};
+use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::{Ack, Asking, AskingRules, Expiry, Outgoing, Outlook};
 use crate::{FlowPackets, Flows, SentPackets};
@@ -113,9 +113,9 @@ impl<S: Asking> AskingRules<S> {
             let Outlook { to, path, .. } = *sender.outlook();
             self.proceed(flows, now, slot);
             let Some(Outgoing { header, payload, again }) = outgoing else { continue };
-            let wire = (payload + self.limits.header) as u16;
+            let wire = WireLen::of(payload + self.limits.header);
             let class = if payload > 0 { Class::Data } else { Class::Control };
-            return Some(Transmit { to, path, wire, class, priority: 0, ect: false, again, header });
+            return Some(Transmit { class, again, ..Transmit::data(to, path, wire, header) });
         }
         None
     }

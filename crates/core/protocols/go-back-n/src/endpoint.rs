@@ -3,10 +3,10 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
-    TimerKind, Transmit,
+    Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
+    Transmit,
 };
-use pullnet_units::{Instant, PacketSeq, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
 use crate::sender::Sender;
 use crate::{GoBackNConfig, GoBackNHeader};
@@ -123,10 +123,9 @@ impl GoBackNRules {
         answers: u32,
     ) {
         let path = self.chance.below(packet.paths.into()) as u16;
-        let (to, wire) = (packet.from, self.config.header.0 as u16);
+        let (to, wire) = (packet.from, WireLen::of(self.config.header.0 as u32));
         let header = GoBackNHeader::Ack { conn, next, answers };
-        let (class, priority) = (Class::Control, 0);
-        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        flows.control.push(Transmit::control(to, path, wire, header));
     }
 }
 
@@ -194,10 +193,9 @@ impl Rules for GoBackNRules {
             let (seq, payload, again) = sender.transmit(now, &self.config);
             let header = GoBackNHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
             let (to, path) = (sender.to, sender.path);
-            let wire = (payload + self.config.header.0 as u32) as u16;
+            let wire = WireLen::of(payload + self.config.header.0 as u32);
             self.settle(flows, slot);
-            let class = Class::Data;
-            return Some(Transmit { to, path, wire, class, priority: 0, ect: false, again, header });
+            return Some(Transmit { again, ..Transmit::data(to, path, wire, header) });
         }
     }
 

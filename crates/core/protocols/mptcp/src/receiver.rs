@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pullnet_connections::{Noted, ReceivedSet};
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{ConnId, FlowStatus, HostAddr};
 use pullnet_units::Instant;
 
 /// Latest packets of a subflow to remember: a delayed ACK acknowledges at most this many.
@@ -121,5 +121,10 @@ impl Receiver {
     /// Whether all data has arrived.
     pub fn complete(&self) -> bool {
         self.total.is_some_and(|total| self.data_ack() >= total)
+    }
+
+    /// State of the flow.
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus::of_receiver(self.peer, self.conn, self.bytes, self.last_progress)
     }
 }

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use pullnet_rng::Stream;
-use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, HostAddr, SendCounts};
+use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, FlowStatus, HostAddr, SendCounts, Side};
 use pullnet_units::{Instant, Picos};
 use pullnet_window::Subflow;
 
@@ -349,8 +349,14 @@ impl Sender {
         self.carriers[index].path = chance.below(self.paths.into()) as u16;
     }
 
-    /// Description of the event that the connection waits for.
-    pub fn waiting_for(&self) -> Awaited {
+    /// State of the flow.
+    pub fn status(&self) -> FlowStatus {
+        let Self { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *self;
+        let waiting_for = self.waiting_for();
+        FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
+    }
+
+    fn waiting_for(&self) -> Awaited {
         let is = |phase: Phase| self.carriers.iter().any(|carrier| carrier.phase == phase);
         let timed_out = self.carriers.iter().any(|carrier| carrier.carries_new() && carrier.timeouts > 0);
         match () {

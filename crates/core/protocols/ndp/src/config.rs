@@ -2,7 +2,7 @@ use core::mem::offset_of;
 
 use pullnet_pull::{Spacing, Spread};
 use pullnet_settings::{choice, settings};
-use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Packets, Picos, WireLen};
 
 choice! {
     /// In which order the packets of a host's connections take its link.
@@ -125,7 +125,7 @@ impl Rules {
 
     /// Time between a pull for a packet of `wire` bytes and the next pull.
     #[inline]
-    pub fn pull_interval(&self, wire: u16) -> Picos {
+    pub fn pull_interval(&self, wire: WireLen) -> Picos {
         Picos(u64::from(wire).saturating_mul(self.pull_picos_per_byte).div_ceil(65536))
     }
 }

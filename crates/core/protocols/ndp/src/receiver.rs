@@ -2,8 +2,8 @@
 
 use pullnet_pull::{Noted, PathSet, ReceivedSet};
 use pullnet_rng::Stream;
-use pullnet_transport::{ConnId, HostAddr};
-use pullnet_units::Instant;
+use pullnet_transport::{ConnId, FlowStatus, HostAddr};
+use pullnet_units::{Instant, WireLen};
 
 use crate::config::Rules;
 
@@ -42,7 +42,7 @@ pub(crate) struct Receiver {
     /// Pulls that wait in the host's pull queue, or outside of it while the connection is held.
     pub pending: u32,
     /// Bytes on the wire of the latest packet when it was sent: the expected size of the packet that a pull brings.
-    pub wire: u16,
+    pub wire: WireLen,
     paths: PathSet,
     pub bytes: u64,
     pub last_progress: Instant,
@@ -70,7 +70,7 @@ impl Receiver {
             pulled: 0,
             wrapped: false,
             pending: 0,
-            wire: 0,
+            wire: WireLen::new(0),
             paths: PathSet::new(paths, rules.spread, false, chance),
             bytes: 0,
             last_progress: now,
@@ -173,5 +173,10 @@ impl Receiver {
     pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
         visit(self.received.bitmap_place());
         self.paths.places(2, chance, visit);
+    }
+
+    /// State of the flow.
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus::of_receiver(self.peer, self.conn, self.bytes, self.last_progress)
     }
 }

@@ -5,7 +5,7 @@
 //! not carry.
 
 use pullnet_transport::{ConnId, HostAddr, Received, Transmit};
-use pullnet_units::PacketSeq;
+use pullnet_units::{PacketSeq, WireLen};
 use pullnet_wire::{
     Arrival, Arrived, EmitError, FRAME_HEADERS, Framed, Marks, Packet, Refused, Route, Shape, emit, parse,
 };
@@ -37,7 +37,7 @@ impl Carriage {
     #[must_use]
     pub fn payload(&self, packet: &Transmit<NdpHeader>) -> u16 {
         match packet.header {
-            NdpHeader::Data { .. } => packet.wire.saturating_sub(self.header),
+            NdpHeader::Data { .. } => packet.wire.get().saturating_sub(self.header),
             _ => 0,
         }
     }
@@ -66,7 +66,7 @@ impl Carriage {
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
         let wire = self.header.saturating_add(arrived.packet.shape.length());
-        Some(Received { from, paths, wire, fate: arrived.fate, ce: false, header })
+        Some(Received { from, paths, wire: WireLen::new(wire), fate: arrived.fate, ce: false, header })
     }
 }
 
@@ -148,7 +148,16 @@ mod tests {
     fn transmit(header: NdpHeader, payload: u16) -> Transmit<NdpHeader> {
         let data = matches!(header, NdpHeader::Data { .. });
         let (wire, class) = if data { (78 + payload, Class::Data) } else { (78, Class::Control) };
-        Transmit { to: HostAddr(1), path: 0, wire, class, priority: 0, ect: false, again: false, header }
+        Transmit {
+            to: HostAddr(1),
+            path: 0,
+            wire: WireLen::new(wire),
+            class,
+            priority: 0,
+            ect: false,
+            again: false,
+            header,
+        }
     }
 
     fn route() -> Route {

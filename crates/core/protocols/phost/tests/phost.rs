@@ -9,7 +9,7 @@ use pullnet_transport::{
     ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts,
     Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos, WireLen};
 
 const THERE: HostAddr = HostAddr(2);
 const CONN: ConnId = ConnId::new(7);
@@ -98,7 +98,7 @@ fn a_token_names_the_packet_and_is_valid_for_a_while() {
     let give = |source: &mut PhostEndpoint, at: Instant, seq: u32| {
         let header = token(seq, seq, 20);
         let (paths, wire, fate) = (1, 40, Fate::Whole);
-        source.handle(at, Received { from: THERE, paths, wire, fate, ce: false, header });
+        source.handle(at, Received { from: THERE, paths, wire: WireLen::new(wire), fate, ce: false, header });
     };
     let (came, late) = (Instant(5_000_000), Instant(5_000_000 + MT * 1500));
     give(&mut source, came, 3);
@@ -129,7 +129,10 @@ fn the_source_sends_the_flow_with_the_fewest_packets_left() {
         let left = [30, 20, 1][conn as usize];
         let header = PhostHeader::Token { conn: ConnId::new(conn), seq: 0, number: 0, left };
         let (paths, wire, fate) = (1, 40, Fate::Whole);
-        source.handle(Instant::ZERO, Received { from: THERE, paths, wire, fate, ce: false, header });
+        source.handle(
+            Instant::ZERO,
+            Received { from: THERE, paths, wire: WireLen::new(wire), fate, ce: false, header },
+        );
     }
     let sent: Vec<_> = core::iter::from_fn(|| source.poll_transmit(Instant::ZERO)).skip(3).collect();
     assert_eq!(sent.iter().map(|packet| packet.header.conn().get()).collect::<Vec<_>>(), [2, 1, 0]);

@@ -8,7 +8,7 @@ use pullnet_transport::{
     ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts,
     Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Picos, WireLen};
 
 const THERE: HostAddr = HostAddr(2);
 const CONN: ConnId = ConnId::new(7);
@@ -188,7 +188,7 @@ fn a_paused_flow_fails_while_it_waits_for_its_turn() {
     let heard = Instant::ZERO.after(us(2));
     host.handle_timeout(heard);
     let (from, paths, wire, fate, header) = (THERE, 1, 60, Fate::Whole, ack(0, 1));
-    host.handle(heard, Received { from, paths, wire, ce: false, fate, header });
+    host.handle(heard, Received { from, paths, wire: WireLen::new(wire), ce: false, fate, header });
     let end = heard.after(quick.give_up);
     while let Some(deadline) = host.poll_timeout().filter(|deadline| deadline.at <= end) {
         host.handle_timeout(deadline.at);

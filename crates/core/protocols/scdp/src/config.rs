@@ -3,7 +3,7 @@ use alloc::boxed::Box;
 use pullnet_codes::{FailureOdds, Latency, MAX_SYMBOLS};
 use pullnet_pull::{Spacing, Spread};
 use pullnet_settings::settings;
-use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Packets, Picos, WireLen};
 
 settings! {
     /// Settings of SCDP hosts.
@@ -202,7 +202,7 @@ impl Rules {
     }
 
     /// Time between a pull for a symbol of `wire` bytes and the next pull.
-    pub fn pull_interval(&self, wire: u16) -> Picos {
+    pub fn pull_interval(&self, wire: WireLen) -> Picos {
         Picos(u64::from(wire).saturating_mul(self.pull_picos_per_byte).div_ceil(65536))
     }
 

@@ -9,10 +9,10 @@ use pullnet_connections::{Connections, Finished, RoundRobin};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember,
-    HostAddr, Received, SendCounts, Side, Source, TimerKind, Transmit, Transport,
+    Awaited, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr,
+    Received, SendCounts, Side, Source, TimerKind, Transmit, Transport,
 };
-use pullnet_units::{Instant, PacketSeq};
+use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use crate::blocks::Piece;
 use crate::config::Rules;
@@ -249,17 +249,8 @@ impl ScdpEndpoint {
     }
 
     fn send_control(&mut self, to: HostAddr, path: u16, header: ScdpHeader) {
-        let (wire, class, priority) = (self.rules.header, Class::Control, 0);
-        self.control.push_back(Transmit {
-            to,
-            path,
-            wire,
-            class,
-            priority,
-            ect: false,
-            again: false,
-            header,
-        });
+        let wire = WireLen::new(self.rules.header);
+        self.control.push_back(Transmit::control(to, path, wire, header));
     }
 
     /// The receiver of a symbol. A symbol sent without a pull opens a session.
@@ -499,7 +490,7 @@ impl ScdpEndpoint {
 
 /// Payload bytes of a symbol when it was sent; `None` if 0.
 fn payload(packet: &Received<ScdpHeader>, rules: &Rules) -> Option<u16> {
-    packet.wire.checked_sub(rules.header).filter(|payload| *payload > 0)
+    packet.wire.get().checked_sub(rules.header).filter(|payload| *payload > 0)
 }
 
 impl Transport for ScdpEndpoint {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
 use pullnet_transport::{ConnId, HostAddr};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, Picos, WireLen};
 
 use crate::blocks::{Blocks, Change, Piece};
 use crate::config::Rules;
@@ -79,7 +79,7 @@ pub(crate) struct Receiver {
     /// Blocks whose repair symbols the next pulls request.
     directed: VecDeque<u32>,
     /// Bytes on the wire of a full symbol, which the pacer assumes for each pull.
-    pub wire: u16,
+    pub wire: WireLen,
     pub bytes: u64,
     pub last_progress: Instant,
     last_heard: Instant,
@@ -127,7 +127,7 @@ impl Receiver {
             window: symbol.pushed.max(1).into(),
             pending: 0,
             directed: VecDeque::new(),
-            wire: symbol.shape.symbol.saturating_add(rules.header),
+            wire: WireLen::new(symbol.shape.symbol.saturating_add(rules.header)),
             bytes: 0,
             last_progress: now,
             last_heard: now,

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use pullnet_codes::{MAX_ENCODING_SYMBOLS, Share};
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
-use pullnet_transport::{Awaited, Class, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
-use pullnet_units::{Instant, Picos};
+use pullnet_transport::{Awaited, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
+use pullnet_units::{Instant, Picos, WireLen};
 
 use crate::config::{Rules, TOP};
 use crate::group::{Group, Member, Word};
@@ -394,7 +394,7 @@ impl Sender {
         }
         let header = ScdpHeader::Symbol { conn: self.conn, symbol };
         let (to, path, wire) = (self.to, self.paths.next(chance), payload + rules.header);
-        Some(Transmit { to, path, wire, class: Class::Data, priority, ect: false, again, header })
+        Some(Transmit { priority, again, ..Transmit::data(to, path, WireLen::new(wire), header) })
     }
 
     /// Time of the next probe, or of a detachment, if neither a pull nor the end of the session arrives before.

@@ -3,10 +3,10 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, Noted, ReceivedSet, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
-    TimerKind, Transmit,
+    Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
+    Transmit,
 };
-use pullnet_units::{Instant, PacketSeq, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
 use crate::sender::Sender;
 use crate::{Paths, UnresponsiveConfig, UnresponsiveHeader};
@@ -145,10 +145,9 @@ impl UnresponsiveRules {
         finished: bool,
     ) {
         let path = self.chance.below(packet.paths.into()) as u16;
-        let (to, wire) = (packet.from, self.config.header.0 as u16);
+        let (to, wire) = (packet.from, WireLen::of(self.config.header.0 as u32));
         let header = UnresponsiveHeader::Ack { conn: data.conn, seq: data.seq, cumulative, finished };
-        let (class, priority) = (Class::Control, 0);
-        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        flows.control.push(Transmit::control(to, path, wire, header));
     }
 
     /// Whether the flow has failed, for nothing was heard for too long.
@@ -176,8 +175,8 @@ impl UnresponsiveRules {
             Paths::Scatter => (drawn * f64::from(sender.paths)) as u16,
         };
         let header = UnresponsiveHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
-        let wire = (u64::from(payload) + config.header.0) as u16;
-        Transmit { to: sender.to, path, wire, class: Class::Data, priority: 0, ect: false, again, header }
+        let wire = WireLen::of(payload + config.header.0 as u32);
+        Transmit { again, ..Transmit::data(sender.to, path, wire, header) }
     }
 }
 

@@ -7,10 +7,10 @@ use core::hash::BuildHasher;
 use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side,
-    TimerKind, Transmit, Transport,
+    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, TimerKind, Transmit,
+    Transport,
 };
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, Picos, WireLen};
 use rustc_hash::FxBuildHasher;
 
 use crate::control::Control;
@@ -123,16 +123,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
             Segment::Nack { .. } => (0, false),
             _ => (0, true),
         };
-        self.replies.push(Transmit {
-            to,
-            path,
-            wire: self.rules.ack_wire(ranges),
-            class: Class::Control,
-            priority: 0,
-            ect: handshake && self.rules.ecn_handshake,
-            again: false,
-            header,
-        });
+        let (wire, ect) = (WireLen::new(self.rules.ack_wire(ranges)), handshake && self.rules.ecn_handshake);
+        self.replies.push(Transmit { ect, ..Transmit::control(to, path, wire, header) });
     }
 
     fn first_timer(&self) -> Deadline {
@@ -215,24 +207,7 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
-        for sender in self.senders.iter() {
-            visit(FlowStatus {
-                side: Side::Sender,
-                peer: sender.to,
-                conn: sender.conn,
-                bytes: sender.acked_bytes,
-                last_progress: sender.last_progress,
-                waiting_for: sender.waiting_for(),
-                counts: sender.counts,
-            });
-        }
-        for receiver in self.receivers.iter() {
-            visit(FlowStatus::of_receiver(
-                receiver.peer,
-                receiver.conn,
-                receiver.bytes,
-                receiver.last_progress,
-            ));
-        }
+        self.senders.iter().for_each(|sender| visit(sender.status()));
+        self.receivers.iter().for_each(|receiver| visit(receiver.status()));
     }
 }

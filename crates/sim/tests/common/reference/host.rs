@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use pullnet_qdisc::{Discipline, Rank};
 use pullnet_topology::HostPeer;
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, HopView, Received, Transmit};
-use pullnet_units::{Bytes, HostId, Instant};
+use pullnet_units::{Bytes, HostId, Instant, WireLen};
 use pullnet_workload::FlowStart;
 
 use super::endpoint::Endpoint;
@@ -62,7 +62,8 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
                     topology.path_count(topology.addr(parcel.from), topology.addr(id)),
                 );
                 let Parcel { sent, fate, ce, header, transport, .. } = parcel;
-                host.endpoints[transport].handle(now, Received { from, paths, wire: sent, fate, ce, header });
+                host.endpoints[transport]
+                    .handle(now, Received { from, paths, wire: WireLen::new(sent), fate, ce, header });
             }
             _ => {
                 let start = host.starts.pop_front().unwrap();
@@ -167,7 +168,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             control,
             priority: packet.priority,
             ect: packet.ect,
-            sent: packet.wire,
+            sent: packet.wire.get(),
             wire: packet.wire.into(),
             transport,
             header: packet.header,

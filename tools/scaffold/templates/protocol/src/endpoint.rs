@@ -3,8 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts,
-    Side, TimerKind, Transmit,
+    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
+    SendCounts, Side, TimerKind, Transmit, WireLen,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -68,16 +68,7 @@ impl StencilNameRules {
 
     /// Acknowledges every data packet that may have been delivered: an earlier ACK may be lost.
     fn acknowledge(&mut self, flows: &mut Flows<Self>, packet: &Received<StencilNameHeader>, conn: ConnId, seq: u32) {
-        flows.control.push(Transmit {
-            to: packet.from,
-            path: self.chance.below(packet.paths.into()) as u16,
-            wire: self.config.header.0 as u16,
-            class: Class::Control,
-            priority: 0,
-            ect: false,
-            again: false,
-            header: StencilNameHeader::Ack { conn, seq },
-        });
+        flows.control.push(Transmit::control(packet.from, self.chance.below(packet.paths.into()) as u16, WireLen::of(self.config.header.0), StencilNameHeader::Ack { conn, seq }));
     }
 
     fn on_data(
@@ -111,7 +102,7 @@ impl StencilNameRules {
             receiver.next = receiver.next.saturating_add(1);
             receiver.bytes += u64::from(bytes);
             receiver.last_progress = now;
-            flows.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
         if fresh && last {
             flows.finish(now, slot, peer, conn);
@@ -192,7 +183,7 @@ impl Rules for StencilNameRules {
         sender.due = Instant::NEVER;
         let (priority, counts) = (sender.priority, sender.counts);
         let gives_up = sender.timeouts > self.config.retries;
-        flows.events.push(Event::TimedOut { to, conn, seq });
+        flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
         if gives_up {
             return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
         }
@@ -218,16 +209,7 @@ impl Rules for StencilNameRules {
         sender.counts.sent += 1;
         sender.counts.again += u32::from(again);
         let (seq, due) = (sender.seq, sender.due);
-        let transmit = Transmit {
-            to: sender.to,
-            path: self.chance.below(sender.paths.into()) as u16,
-            wire: (sender.packets.payload(seq) + self.config.header.0 as u32) as u16,
-            class: Class::Data,
-            priority: 0,
-            ect: false,
-            again,
-            header: StencilNameHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) },
-        };
+        let transmit = Transmit { again, ..Transmit::data(sender.to, self.chance.below(sender.paths.into()) as u16, WireLen::of(sender.packets.payload(seq) + self.config.header.0 as u32), StencilNameHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) }) };
         flows.arm_sender(slot, due);
         Some(transmit)
     }
@@ -239,8 +221,6 @@ impl Rules for StencilNameRules {
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
-        let (waiting_for, counts) = (Awaited::Data, SendCounts::default());
-        FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
+        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
     }
 }

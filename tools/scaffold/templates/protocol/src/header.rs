@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_transport::{ConnId, Header, PacketSeq, Packed, Small};
 
 /// A packet of stencil-name. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,9 +33,9 @@ impl Header for StencilNameHeader {
     fn pack(self) -> Packed<Small> {
         match self {
             Self::Data { conn, seq, last } => {
-                Packed { kind: DATA | if last { LAST } else { 0 }, words: [conn.0, seq, 0] }
+                Packed { kind: DATA | if last { LAST } else { 0 }, words: [conn.get(), seq, 0] }
             }
-            Self::Ack { conn, seq } => Packed { kind: ACK, words: [conn.0, seq, 0] },
+            Self::Ack { conn, seq } => Packed { kind: ACK, words: [conn.get(), seq, 0] },
         }
     }
 

@@ -11,14 +11,14 @@ use pullnet_transport::{
     Awaited, Class, ConnId, Event, Fate, FlowSpec, FlowStatus, Header, Hop, HostAddr, HostInfo, Medium,
     Packed, Protocol, Received, Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos, WireLen};
 
 /// A packet between host and port.
 #[derive(Clone, Copy, Default)]
 struct Pkt {
     from: u32,
     to: u32,
-    wire: u16,
+    wire: WireLen,
     control: bool,
     header: Packed<Medium>,
 }
@@ -287,7 +287,7 @@ impl<T: Transport<Header: Header<Words = Medium>>, R: Watched> Net<T, R> {
             host.ready = false;
             return;
         };
-        host.free_at = now.after(RATE.serialization(Bytes(packet.wire.into())));
+        host.free_at = now.after(RATE.serialization(packet.wire.bytes()));
         let control = packet.class == Class::Control;
         let (from, to, header) = (number as u32, packet.to.0, packet.header.pack());
         let sent = Pkt { from, to, wire: packet.wire, control, header };
@@ -333,7 +333,7 @@ impl<T: Transport<Header: Header<Words = Medium>>, R: Watched> Net<T, R> {
         let ((_, after), most) = (rule.granted(&rules, now), rule.most());
         assert!(after <= before.max(most), "{after} units granted of {most}");
         let Some(packet) = next else { return };
-        let until = now.after(RATE.serialization(Bytes(packet.wire.into())));
+        let until = now.after(RATE.serialization(packet.wire.bytes()));
         self.ports[number].serving = Some((until, packet));
     }
 }

@@ -8,10 +8,9 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules, SmallQu
 use pullnet_pull::HostLink;
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
-    Transmit,
+    ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
 };
-use pullnet_units::Instant;
+use pullnet_units::{Instant, WireLen};
 
 use crate::arbiter::Arbiter;
 use crate::config::{FastpassConfig, Parameters};
@@ -103,9 +102,8 @@ impl FastpassRules {
             return self.local.push(header);
         }
         let path = self.link.path(paths, true);
-        let (wire, priority) = (self.rules.header as u16, CONTROL);
-        let class = Class::Control;
-        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        let (wire, priority) = (WireLen::of(self.rules.header), CONTROL);
+        flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }
 
     fn dispatch(

@@ -1,8 +1,8 @@
 //! The sources of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
-use pullnet_units::{Instant, PacketSeq};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::{FastpassRules, SCHEDULED, UNSCHEDULED};
 use crate::header::FastpassHeader;
@@ -110,7 +110,7 @@ impl FastpassRules {
         priority: u8,
         (header, payload, again): Outgoing,
     ) -> Transmit<FastpassHeader> {
-        let wire = (payload + self.rules.header) as u16;
-        Transmit { to, path, wire, class: Class::Data, priority, ect: false, again, header }
+        let wire = WireLen::of(payload + self.rules.header);
+        Transmit { priority, again, ..Transmit::data(to, path, wire, header) }
     }
 }

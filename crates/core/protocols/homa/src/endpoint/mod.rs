@@ -3,10 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink, Policy, Queued};
 use pullnet_rng::Stream;
-use pullnet_transport::{
-    Awaited, Class, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind, Transmit,
-};
-use pullnet_units::Instant;
+use pullnet_transport::{Awaited, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind, Transmit};
+use pullnet_units::{Instant, WireLen};
 
 use crate::config::{HomaConfig, LEVELS};
 use crate::header::HomaHeader;
@@ -42,9 +40,9 @@ impl HomaRules {
     /// Control packets have the most urgent priority.
     fn send_control(&mut self, flows: &mut Flows<Self>, to: HostAddr, paths: (u16, u16), header: HomaHeader) {
         let path = self.link.path(paths, false);
-        let (wire, class) = (self.config.header.0 as u16, Class::Control);
+        let wire = WireLen::of(self.config.header.0 as u32);
         let priority = LEVELS - 1;
-        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }
 }
 

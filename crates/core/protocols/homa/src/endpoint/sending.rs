@@ -1,8 +1,8 @@
 //! The sending side of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
-use pullnet_units::Instant;
+use pullnet_transport::{ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_units::{Instant, WireLen};
 
 use super::HomaRules;
 use crate::header::HomaHeader;
@@ -91,9 +91,9 @@ impl HomaRules {
         self.link.ready.note_served(slot);
         self.link.line_up(flows, slot);
         let path = self.link.path(paths, false);
-        let wire = (outgoing.payload + self.config.header.0 as u32) as u16;
-        let (class, priority) = (Class::Data, outgoing.priority);
+        let wire = WireLen::of(outgoing.payload + self.config.header.0 as u32);
+        let priority = outgoing.priority;
         let (header, again) = (outgoing.header, outgoing.again);
-        Some(Transmit { to, path, wire, class, priority, ect: false, again, header })
+        Some(Transmit { priority, again, ..Transmit::data(to, path, wire, header) })
     }
 }

@@ -6,8 +6,8 @@ use alloc::collections::BTreeSet;
 use pullnet_connections::{Connections, Finished, SmallQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
-    Transmit, Transport,
+    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, TimerKind, Transmit,
+    Transport,
 };
 use pullnet_units::{Instant, Picos};
 use pullnet_window::{Control, Endpoint, Insight, Rules, Segment};
@@ -218,24 +218,7 @@ impl<C: Control> Transport for MultipathEndpoint<C> {
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
-        for sender in self.senders.iter() {
-            visit(FlowStatus {
-                side: Side::Sender,
-                peer: sender.to,
-                conn: sender.conn,
-                bytes: sender.acked_bytes,
-                last_progress: sender.last_progress,
-                waiting_for: sender.waiting_for(),
-                counts: sender.counts,
-            });
-        }
-        for receiver in self.receivers.iter() {
-            visit(FlowStatus::of_receiver(
-                receiver.peer,
-                receiver.conn,
-                receiver.bytes,
-                receiver.last_progress,
-            ));
-        }
+        self.senders.iter().for_each(|sender| visit(sender.status()));
+        self.receivers.iter().for_each(|receiver| visit(receiver.status()));
     }
 }

@@ -1,7 +1,7 @@
 //! The receiving side of a host.
 
-use pullnet_transport::{Class, ConnId, Event, Fate, HostAddr, Received, Transmit, Transport};
-use pullnet_units::{Instant, PacketSeq};
+use pullnet_transport::{ConnId, Event, Fate, HostAddr, Received, Transmit, Transport};
+use pullnet_units::{Instant, PacketSeq, WireLen};
 use pullnet_window::{Control, Paths, Ranges, Segment};
 
 use super::{MAX_RANGES, MOST_CONNECTIONS, MOST_SUBFLOWS, MultipathEndpoint, Subflow};
@@ -195,16 +195,9 @@ impl<C: Control> MultipathEndpoint<C> {
             finished: true,
             ranges,
         };
-        self.replies.push(Transmit {
-            to: packet.from,
-            path: self.chance.below(packet.paths.max(1).into()) as u16,
-            wire: self.rules.ack.max(self.rules.header) as u16,
-            class: Class::Control,
-            priority: 0,
-            ect: false,
-            again: false,
-            header,
-        });
+        let path = self.chance.below(packet.paths.max(1).into()) as u16;
+        let wire = WireLen::of(self.rules.ack.max(self.rules.header));
+        self.replies.push(Transmit::control(packet.from, path, wire, header));
     }
 
     /// Completes an answer of a subflow's receiver: an ACK gets the connection's DATA_ACK. `None` if the connection has
@@ -226,7 +219,7 @@ impl<C: Control> MultipathEndpoint<C> {
             Segment::Ack { cumulative, answers, echo, ranges, .. } => {
                 let sent: Ranges = ranges.iter().take(MAX_RANGES).collect();
                 let shorter = 8 * (ranges.len() - sent.len()) as u32;
-                wire = u32::from(wire).saturating_sub(shorter).max(self.rules.ack) as u16;
+                wire = WireLen::of(u32::from(wire).saturating_sub(shorter).max(self.rules.ack));
                 MultipathHeader::Ack {
                     conn,
                     subflow: index,

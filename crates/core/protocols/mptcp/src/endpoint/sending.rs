@@ -4,7 +4,7 @@ use pullnet_rng::Stream;
 use pullnet_transport::{
     ConnId, Event, FailureReason, FlowSpec, HostAddr, Received, SendCounts, Transmit, Transport,
 };
-use pullnet_units::{Instant, PacketSeq};
+use pullnet_units::{Instant, PacketSeq, WireLen};
 use pullnet_window::{Control, Paths, Segment};
 
 use super::{MOST_CONNECTIONS, MultipathEndpoint, Subflow};
@@ -108,7 +108,7 @@ impl<C: Control> MultipathEndpoint<C> {
         Some(Transmit {
             to: packet.to,
             path,
-            wire: (assigned.payload + header) as u16,
+            wire: WireLen::of(assigned.payload + header),
             class: packet.class,
             priority: packet.priority,
             ect: packet.ect,

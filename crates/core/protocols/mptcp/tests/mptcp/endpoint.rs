@@ -225,7 +225,7 @@ fn an_ack_carries_three_ranges_beside_the_data_ack() {
     });
     let sent = s.sent();
     assert_eq!(sent[3].packet.header, acks(0, 0, 0, 7, &[(7, 8), (5, 6), (3, 4)]));
-    assert_eq!(sent.iter().map(|sent| sent.packet.wire).collect::<Vec<_>>(), [70, 78, 86, 86]);
+    assert_eq!(sent.iter().map(|sent| sent.packet.wire.get()).collect::<Vec<_>>(), [70, 78, 86, 86]);
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl Net {
         *busy = next.is_some();
         if let Some((from, packet)) = next {
             let rate = BitsPerSec::new(RATE).expect("a rate");
-            let free = self.now.after(rate.serialization(Bytes(packet.wire.into())));
+            let free = self.now.after(rate.serialization(packet.wire.bytes()));
             let received = self.received(from, &packet);
             self.plan(free, Step::Free(at));
             self.plan(free.after(DELAY), Step::Arrive(RECEIVER, received));

@@ -9,10 +9,10 @@ use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
-    Side, TimerKind, Transmit, Transport,
+    ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
+    TimerKind, Transmit, Transport,
 };
-use pullnet_units::Instant;
+use pullnet_units::{Instant, WireLen};
 use rustc_hash::FxBuildHasher;
 
 use crate::config::{NdpConfig, Rules};
@@ -166,9 +166,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
     }
 
     fn send_control(&mut self, to: HostAddr, path: u16, header: NdpHeader) {
-        let wire = self.rules.header as u16;
-        let (class, priority) = (Class::Control, 0);
-        self.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        let wire = WireLen::of(self.rules.header);
+        self.control.push(Transmit::control(to, path, wire, header));
     }
 }
 
@@ -257,25 +256,8 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
-        for sender in self.senders.iter() {
-            visit(FlowStatus {
-                side: Side::Sender,
-                peer: sender.to,
-                conn: sender.conn,
-                bytes: sender.acked_bytes(),
-                last_progress: sender.last_progress(),
-                waiting_for: sender.waiting_for(),
-                counts: sender.counts,
-            });
-        }
-        for receiver in self.receivers.iter() {
-            visit(FlowStatus::of_receiver(
-                receiver.peer,
-                receiver.conn,
-                receiver.bytes,
-                receiver.last_progress,
-            ));
-        }
+        self.senders.iter().for_each(|sender| visit(sender.status()));
+        self.receivers.iter().for_each(|receiver| visit(receiver.status()));
     }
 }
 

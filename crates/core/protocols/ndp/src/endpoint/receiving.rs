@@ -4,7 +4,7 @@ use core::hash::BuildHasher;
 use core::hint::cold_path;
 
 use pullnet_transport::{ConnId, Event, HostAddr};
-use pullnet_units::{Instant, PacketSeq, Picos};
+use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
 use super::{NdpEndpoint, Timer};
 use crate::header::NdpHeader;
@@ -27,7 +27,7 @@ pub(super) struct Data {
     pub pulled: bool,
     pub priority: u8,
     /// Bytes on the wire when it was sent.
-    pub wire: u16,
+    pub wire: WireLen,
     /// Whether the payload is there.
     pub whole: bool,
 }

@@ -5,8 +5,8 @@ use alloc::collections::VecDeque;
 
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
-use pullnet_transport::{Awaited, ConnId, FlowSpec, HostAddr, SendCounts};
-use pullnet_units::{Instant, Picos};
+use pullnet_transport::{Awaited, ConnId, FlowSpec, FlowStatus, HostAddr, SendCounts};
+use pullnet_units::{Instant, Picos, Side};
 
 use crate::config::Rules;
 use crate::window::Window;
@@ -142,13 +142,14 @@ impl Sender {
         self.window.first() == self.offered
     }
 
-    /// When the connection last moved.
-    pub fn last_progress(&self) -> Instant {
-        self.last_progress
+    /// State of the flow.
+    pub fn status(&self) -> FlowStatus {
+        let Self { to: peer, conn, last_progress, counts, .. } = *self;
+        let (bytes, waiting_for) = (self.acked_bytes(), self.waiting_for());
+        FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 
-    /// Description of the event that the connection waits for.
-    pub fn waiting_for(&self) -> Awaited {
+    fn waiting_for(&self) -> Awaited {
         let new_may_leave = self.window.next() < self.offered && (self.push > 0 || self.credit > 0);
         if self.idle() {
             Awaited::ApplicationData

@@ -2,7 +2,8 @@
 
 use pullnet_pull::WINDOW;
 use pullnet_rng::Stream;
-use pullnet_transport::{Class, Transmit};
+use pullnet_transport::Transmit;
+use pullnet_units::WireLen;
 
 use super::{Context, Sender};
 use crate::config::Rules;
@@ -112,9 +113,9 @@ impl Sender {
     fn packet(&self, rules: &Rules, leaving: Leaving, again: bool) -> Transmit<NdpHeader> {
         let Leaving { seq, path, pulled } = leaving;
         let (syn, last) = (self.is_syn(rules, seq), seq == self.last);
-        let wire = (self.payload(rules, seq) + rules.header) as u16;
+        let wire = WireLen::of(self.payload(rules, seq) + rules.header);
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
-        Transmit { to: self.to, path, wire, class: Class::Data, priority: 0, ect: false, again, header }
+        Transmit { again, ..Transmit::data(self.to, path, wire, header) }
     }
 
     /// A path for a PROBE. It is chosen outside of the rounds, so that data packets still use their paths evenly.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpHeader};
 use pullnet_transport::script::{Arriving, Sent};
 use pullnet_transport::{Class, Event, Fate, Received, Transport};
-use pullnet_units::{Instant, PacketSeq, Packets};
+use pullnet_units::{Instant, PacketSeq, Packets, WireLen};
 
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
@@ -115,7 +115,11 @@ fn answers_are_control_to_switches() {
     let mut s = host();
     s.receives_all([full(data(0)), header(data(1))]);
     s.at(us(100));
-    assert!(s.sent().iter().all(|sent| sent.packet.class == Class::Control && sent.packet.wire == CONTROL));
+    assert!(
+        s.sent()
+            .iter()
+            .all(|sent| sent.packet.class == Class::Control && sent.packet.wire == WireLen::new(CONTROL))
+    );
 }
 
 #[test]
@@ -372,7 +376,10 @@ fn a_packet_beyond_every_first_window_opens_nothing() {
 fn a_packet_beyond_what_was_pulled_is_refused_and_counted() {
     let mut s = endpoint(&config(), HERE, 1);
     let receive = |s: &mut pullnet_ndp::NdpEndpoint, header, fate| {
-        s.handle(Instant(0), Received { from: THERE, paths: 1, wire: FULL, fate, ce: false, header });
+        s.handle(
+            Instant(0),
+            Received { from: THERE, paths: 1, wire: WireLen::new(FULL), fate, ce: false, header },
+        );
     };
     let far = |seq| NdpHeader::Data { conn: CONN, seq, syn: false, last: true, pulled: true, priority: 0 };
     receive(&mut s, data(0), Fate::Whole);

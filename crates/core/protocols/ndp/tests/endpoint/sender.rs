@@ -41,14 +41,14 @@ fn a_flow_of_one_byte_is_one_short_packet() {
     let mut s = host();
     s.opens(FlowSpec { size: Some(Bytes(1)), ..flow(1) });
     let sent = s.sent();
-    assert_eq!((sent.len(), sent[0].packet.wire, sent[0].packet.header), (1, 65, last(0)));
+    assert_eq!((sent.len(), sent[0].packet.wire.get(), sent[0].packet.header), (1, 65, last(0)));
 }
 
 #[test]
 fn the_last_packet_is_as_long_as_what_is_left() {
     let mut s = host();
     s.opens(FlowSpec { size: Some(Bytes(2 * MTU + 5)), ..flow(1) });
-    let wires: Vec<_> = s.sent().iter().map(|sent| sent.packet.wire).collect();
+    let wires: Vec<_> = s.sent().iter().map(|sent| sent.packet.wire.get()).collect();
     assert_eq!(wires, [FULL, FULL, CONTROL + 5]);
 }
 

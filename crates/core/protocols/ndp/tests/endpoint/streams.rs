@@ -4,7 +4,7 @@ use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_transport::script::{Script, Sent};
 use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, SendCounts, Streaming, TimerKind};
-use pullnet_units::{PacketSeq, Picos};
+use pullnet_units::{PacketSeq, Picos, WireLen};
 
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
@@ -167,11 +167,11 @@ fn what_is_offered_leaves_at_once_up_to_the_first_window() {
 fn packets_are_as_long_as_they_were_offered() {
     let mut s = host();
     s.begins().offers_short(1).offers(1).offers_short(300);
-    let wires: Vec<_> = s.sent().iter().map(|sent| sent.packet.wire).collect();
+    let wires: Vec<_> = s.sent().iter().map(|sent| sent.packet.wire.get()).collect();
     assert_eq!(wires, [CONTROL + 1, FULL, CONTROL + 300]);
     // Also for retransmissions, and with ACKs for other packets in between.
     s.at(us(20)).receives_all([word(ack(0)), word(ack(1)), word(nack_pull(2, 1))]);
-    assert_eq!(s.sent()[0].packet.wire, CONTROL + 300);
+    assert_eq!(s.sent()[0].packet.wire, WireLen::new(CONTROL + 300));
     assert_eq!(s.open_flows()[0].bytes, 1 + MTU);
 }
 
@@ -250,7 +250,7 @@ fn a_stream_without_data_is_one_empty_packet() {
     let mut s = host();
     s.begins().ends();
     let sent = s.sent();
-    assert_eq!((sent.len(), sent[0].packet.wire, sent[0].packet.header), (1, CONTROL, last(0)));
+    assert_eq!((sent.len(), sent[0].packet.wire.get(), sent[0].packet.header), (1, CONTROL, last(0)));
     s.at(us(20)).receives(word(ack(0))).reports([acked(us(20)), completed(1, 0, 0)]);
 }
 

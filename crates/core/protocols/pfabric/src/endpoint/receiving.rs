@@ -1,8 +1,8 @@
 //! The receiving side of a host: it acknowledges every packet.
 
 use pullnet_connections::{Admitted, Flows};
-use pullnet_transport::{Class, ConnId, HostAddr, Transmit};
-use pullnet_units::{Instant, Picos};
+use pullnet_transport::{ConnId, HostAddr, Transmit};
+use pullnet_units::{Instant, Picos, WireLen};
 
 use super::PfabricRules;
 use crate::header::PfabricHeader;
@@ -16,9 +16,8 @@ impl PfabricRules {
         header: PfabricHeader,
     ) {
         let path = self.link.path(paths, false);
-        let wire = self.config.header.0 as u16;
-        let (class, priority) = (Class::Control, 0);
-        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        let wire = WireLen::of(self.config.header.0 as u32);
+        flows.control.push(Transmit::control(to, path, wire, header));
     }
 
     /// Finds the connection or opens it: any data packet may be the first to arrive. A packet of a finished connection

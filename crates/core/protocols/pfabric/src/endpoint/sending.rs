@@ -2,7 +2,7 @@
 
 use pullnet_connections::{FlowPackets, Flows};
 use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
-use pullnet_units::{Instant, PacketSeq};
+use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::PfabricRules;
 use crate::header::PfabricHeader;
@@ -77,8 +77,8 @@ impl PfabricRules {
         self.link.ready.note_served(slot);
         self.link.line_up(flows, slot);
         let path = self.link.path(paths, false);
-        let wire = (payload + self.config.header.0 as u32) as u16;
+        let wire = WireLen::of(payload + self.config.header.0 as u32);
         let class = if payload > 0 { Class::Data } else { Class::Control };
-        Some(Transmit { to, path, wire, class, priority: 0, ect: false, again, header })
+        Some(Transmit { class, again, ..Transmit::data(to, path, wire, header) })
     }
 }

@@ -4,10 +4,9 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
-    Transmit,
+    Awaited, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
 };
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{Instant, Picos, WireLen};
 
 use crate::config::{Parameters, PhostConfig};
 use crate::header::PhostHeader;
@@ -82,9 +81,8 @@ impl PhostRules {
         header: PhostHeader,
     ) {
         let path = self.link.path(paths, again);
-        let (wire, priority) = (self.rules.header as u16, self.rules.control_priority());
-        let class = Class::Control;
-        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+        let (wire, priority) = (WireLen::of(self.rules.header), self.rules.control_priority());
+        flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }
 }
 

@@ -1,8 +1,8 @@
 //! The sources of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
-use pullnet_units::Instant;
+use pullnet_transport::{ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_units::{Instant, WireLen};
 
 use super::PhostRules;
 use crate::header::PhostHeader;
@@ -115,9 +115,8 @@ impl PhostRules {
                 self.link.ready.remove(slot);
             }
             let path = self.link.path(paths, again);
-            let wire = (payload + self.rules.header) as u16;
-            let class = Class::Data;
-            return Some(Transmit { to, path, wire, class, priority, ect: false, again, header });
+            let wire = WireLen::of(payload + self.rules.header);
+            return Some(Transmit { priority, again, ..Transmit::data(to, path, wire, header) });
         }
     }
 }

@@ -6,7 +6,7 @@ use pullnet_protocols::with_protocol;
 use pullnet_transport::{
     ConnId, Fate, FlowSpec, Header, HostAddr, Packed, Protocol, Received, Transport, Words,
 };
-use pullnet_units::{Bytes, Instant, Picos};
+use pullnet_units::{Bytes, Instant, Picos, WireLen};
 
 type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
 
@@ -44,7 +44,14 @@ fn packet<H: Header>((what, kind, [a, b, c, d]): Step) -> Received<H> {
         })
         .collect();
     let (from, wire) = (HostAddr(a >> 2 & 3), 64 + (a >> 16) as u16 / 8);
-    Received { from, paths: PATHS, wire, fate, ce: d & 1 != 0, header: header(kind, &words) }
+    Received {
+        from,
+        paths: PATHS,
+        wire: WireLen::new(wire),
+        fate,
+        ce: d & 1 != 0,
+        header: header(kind, &words),
+    }
 }
 
 fn survives<P: Protocol>(config: &P::Config, steps: &[Step]) {

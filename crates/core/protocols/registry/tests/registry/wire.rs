@@ -2,6 +2,7 @@
 //! `vectors/transports.jsonl` holds frames byte by byte, so that other implementations of the format can check
 //! themselves. `BLESS=1 cargo test -p pullnet-protocols --test registry wire` rewrites the file: review the difference.
 
+use pullnet_units::WireLen;
 use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -36,7 +37,16 @@ fn transmit<P: Framed>(header: HeaderOf<P>, payload: u16, ect: bool) -> Transmit
     let is_data = P::data(&header).is_some();
     let class = if is_data { Class::Data } else { Class::Control };
     let wire = P::HEADERS as u16 + if is_data { payload } else { 0 };
-    Transmit { to: HostAddr(1), path: 0, wire, class, priority: 0, ect, again: false, header }
+    Transmit {
+        to: HostAddr(1),
+        path: 0,
+        wire: WireLen::new(wire),
+        class,
+        priority: 0,
+        ect,
+        again: false,
+        header,
+    }
 }
 
 /// The frame of a packet, and its payload.
@@ -69,7 +79,7 @@ fn what_is_sent_is_read<P: Framed>(sent: HeaderOf<P>, payload: u16, ipv6: bool, 
     assert_eq!((arrived.fate, arrived.damaged, arrived.payload), (Fate::Whole, false, &payload[..]));
     assert_eq!((arrived.ce, arrived.route), (ce && marks::<P>(), route(ipv6)));
     let received = arrived.received(HostAddr(3), 4);
-    let length = if P::data(&sent).is_some() { packet.wire } else { P::HEADERS as u16 };
+    let length = if P::data(&sent).is_some() { packet.wire } else { WireLen::new(P::HEADERS as u16) };
     assert_eq!((received.from, received.paths, received.wire), (HostAddr(3), 4, length));
 }
 

@@ -7,7 +7,7 @@ use pullnet_transport::{
     ConnId, Event, FailureReason, Fate, FlowSpec, GroupMember, HostAddr, HostInfo, Protocol, Received,
     Source, Transmit, Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos, WireLen};
 
 const GROUP: HostAddr = HostAddr(1 << 23);
 const MEMBERS: [HostAddr; 3] = [HostAddr(11), HostAddr(12), HostAddr(13)];
@@ -51,8 +51,10 @@ impl Host {
 
     fn gets(&mut self, from: HostAddr, wire: u16, header: ScdpHeader) -> Vec<Transmit<ScdpHeader>> {
         self.now = Instant(self.now.0 + 1_000_000);
-        self.endpoint
-            .handle(self.now, Received { from, paths: 4, wire, fate: Fate::Whole, ce: false, header });
+        self.endpoint.handle(
+            self.now,
+            Received { from, paths: 4, wire: WireLen::new(wire), fate: Fate::Whole, ce: false, header },
+        );
         self.sends()
     }
 
@@ -333,7 +335,7 @@ fn a_block_that_a_real_decoder_cannot_decode_gets_a_further_symbol() {
         let header = of(shares[0], number, 6);
         let (from, fate) = (MEMBERS[0], Fate::Whole);
         host.now = Instant(host.now.0 + 1_000_000);
-        let packet = Received { from, paths: 4, wire: 1064, fate, ce: false, header };
+        let packet = Received { from, paths: 4, wire: WireLen::new(1064), fate, ce: false, header };
         host.endpoint.handle_decoded(host.now, packet, sufficient);
         host.waits(host.now.after(Picos::from_micros(100)));
         host.events.iter().any(|event| matches!(event, Event::Received { .. }))

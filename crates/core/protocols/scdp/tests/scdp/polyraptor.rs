@@ -9,7 +9,7 @@ use pullnet_transport::{
     ConnId, Event, FailureReason, Fate, FlowSpec, GroupMember, HostAddr, HostInfo, Protocol, Received,
     Source, Transmit, Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos, WireLen};
 
 const HOSTS: [HostAddr; 2] = [HostAddr(1), HostAddr(2)];
 const HOP: Picos = Picos::from_micros(20);
@@ -106,8 +106,14 @@ fn senders_draw_their_repair_symbols_independently() {
             extra: 200,
             fin: false,
         };
-        let packet =
-            Received { from: HOSTS[1], paths: 4, wire: 64, fate: Fate::Whole, ce: false, header: pull };
+        let packet = Received {
+            from: HOSTS[1],
+            paths: 4,
+            wire: WireLen::new(64),
+            fate: Fate::Whole,
+            ce: false,
+            header: pull,
+        };
         let mut sent: Vec<_> = core::iter::from_fn(|| endpoint.poll_transmit(now)).collect();
         endpoint.handle(now, packet);
         sent.extend(core::iter::from_fn(|| endpoint.poll_transmit(now)));
@@ -177,7 +183,14 @@ fn a_dead_receiver_fails_and_the_others_go_on() {
                 ScdpHeader::Pull { conn: ConnId::new(40), number, first: 0, block: 0, extra: 0, fin: false };
             host.handle(
                 now,
-                Received { from: *from, paths: 4, wire: 64, fate: Fate::Whole, ce: false, header: pull },
+                Received {
+                    from: *from,
+                    paths: 4,
+                    wire: WireLen::new(64),
+                    fate: Fate::Whole,
+                    ce: false,
+                    header: pull,
+                },
             );
         }
         let until = now.after(Picos::from_micros(5_000));

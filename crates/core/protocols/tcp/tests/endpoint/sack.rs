@@ -27,7 +27,7 @@ fn at_most_four_ranges_are_reported_and_each_makes_the_ack_longer() {
     }
     let sent = s.sent();
     assert_eq!(sent[4].packet.header, acks(0, 9, &[(9, 10), (7, 8), (5, 6), (3, 4)]));
-    let wires: Vec<_> = sent.iter().map(|sent| sent.packet.wire).collect();
+    let wires: Vec<_> = sent.iter().map(|sent| sent.packet.wire.get()).collect();
     assert_eq!(wires, [70, 78, 86, 94, 94]);
 }
 

@@ -181,7 +181,10 @@ fn a_syn_is_answered_and_opens_the_connection_once() {
     s.receives(word(Segment::Syn { conn: CONN }));
     let sent = s.sent();
     assert_eq!((sent.len(), sent[0].packet.header), (1, Segment::SynAck { conn: CONN }));
-    assert_eq!((sent[0].packet.class, sent[0].packet.wire, sent[0].packet.ect), (Class::Control, ACK, false));
+    assert_eq!(
+        (sent[0].packet.class, sent[0].packet.wire.get(), sent[0].packet.ect),
+        (Class::Control, ACK, false)
+    );
     s.reports([]);
 }
 
@@ -225,7 +228,7 @@ fn a_flow_of_one_byte_is_one_short_packet() {
     let mut s = host(&plain());
     s.opens(FlowSpec { size: Some(Bytes(1)), ..flow(1) });
     let sent = s.sent();
-    assert_eq!((sent.len(), sent[0].packet.wire), (1, 59));
+    assert_eq!((sent.len(), sent[0].packet.wire.get()), (1, 59));
     s.at(us(10)).receives(word(finished(1, 0)));
     let latency = us(10);
     s.reports([
