@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
 /// Result of listening to a bell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use pullnet_netio::{Counters, Error as IoError, PacketIo};
 use pullnet_switch::config::CaptureSettings;
 use pullnet_units::BitsPerSec;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Records the frames received and sent.
 pub(crate) struct Recorder<I> {

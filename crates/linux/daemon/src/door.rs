@@ -12,8 +12,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use crate::config;
+use crate::error::Error;
 use crate::process::{self, Account};
-use crate::{Error, sys};
+use crate::sys;
 
 /// Mode of the socket if the file names users: all users may connect, and are checked afterwards.
 const ANYBODY: u32 = 0o666;

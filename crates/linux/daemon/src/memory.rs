@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A mapping of shared memory.
 #[derive(Debug)]

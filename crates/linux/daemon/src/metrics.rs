@@ -13,8 +13,9 @@ use std::time::{Duration, Instant as Clock};
 
 use crate::bell::Bell;
 use crate::config::MetricsPlace;
+use crate::error::Error;
+use crate::sys;
 use crate::sys::Poll;
-use crate::{Error, sys};
 
 /// Time for a whole request, so that a slow client does not delay the others.
 const PATIENCE: Duration = Duration::from_secs(1);

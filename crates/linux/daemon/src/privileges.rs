@@ -4,7 +4,7 @@
 //! neither needs a privilege. The daemon keeps the rights of an unprivileged user: to accept, to make memory and pairs of
 //! sockets, to remove the socket from a folder of its own. It can no longer open an interface.
 
-use crate::Error;
+use crate::error::Error;
 use crate::process::{self, Account};
 
 /// Returns the account that the daemon switches to: the user of the file if root starts it, else the user that starts it.

@@ -5,7 +5,7 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::Error;
 use crate::sys::{checked, owned};
 
 /// A user of this machine.

@@ -20,9 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::bell::Bell;
+use crate::error::Error;
 use crate::memory::Memory;
 use crate::ring::{LINE, Place, Reader, Writer};
-use crate::{Error, sys};
+use crate::sys;
 
 const VERDICT: usize = 4 * LINE;
 const RETIRED: usize = VERDICT + 4;

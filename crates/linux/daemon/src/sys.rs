@@ -5,7 +5,7 @@ use std::mem::{size_of, size_of_val, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Maximum number of file descriptors in one message.
 pub(crate) const MOST_FDS: usize = 4;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use crate::{Counts, StreamError};
+use crate::error::StreamError;
+use crate::status::Counts;
 
 /// Identifies one stream of a host; never reused for another stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::{Status, Totals};
+use crate::status::{Status, Totals};
 
 /// Writes families of metrics for [`text_of`].
 #[derive(Debug)]

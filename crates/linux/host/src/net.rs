@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{Stack, StreamError, StreamId, StreamInfo, StreamOptions};
+use crate::error::StreamError;
+use crate::handle::{StreamId, StreamInfo};
+use crate::options::StreamOptions;
+use crate::stack::Stack;
 
 /// Timeout of a call; shared by the handles of a stream.
 #[derive(Default, Debug)]

@@ -6,8 +6,9 @@ use pullnet_wire::{
     AUTHENTICATOR, DATA_HEADER, ETHERNET, IPV4, IPV6, Mac, Marks, PORT, SEALED_HEADER, UDP, payload_room,
 };
 
+use crate::error::StreamError;
+use crate::proof::Secret;
 use crate::seal::Keys;
-use crate::{Secret, StreamError};
 
 /// Preamble, frame check sequence and gap: overhead of a frame on the line. Bytes.
 const LINE: usize = 24;

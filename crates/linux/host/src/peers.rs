@@ -10,7 +10,7 @@ use pullnet_transport::HostAddr;
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
 
-use crate::StreamId;
+use crate::handle::StreamId;
 use crate::proof::Numbers;
 
 /// Another host with current or recent streams.

@@ -1,7 +1,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::{StreamError, StreamId, StreamInfo, StreamOptions};
+use crate::error::StreamError;
+use crate::handle::{StreamId, StreamInfo};
+use crate::options::StreamOptions;
 
 /// Streams for applications: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
 ///

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_wire::REPLY;
 
-use crate::StreamId;
+use crate::handle::StreamId;
 use crate::stream::Stream;
 
 /// The name of a stream at both hosts: the peer, the opener's number, and whether this host is the opener.

@@ -38,8 +38,12 @@ use std::task::{Context, Poll};
 
 use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::error::StreamError;
+use crate::handle::{Read, StreamId, StreamInfo};
+use crate::host::Host;
 use crate::host::{Interest, Place, Shared};
-use crate::{Host, Read, Stack, StreamError, StreamId, StreamInfo, StreamOptions};
+use crate::options::StreamOptions;
+use crate::stack::Stack;
 
 /// A stream of bytes in both directions, for tasks.
 ///

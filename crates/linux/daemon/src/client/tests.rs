@@ -14,8 +14,9 @@ use pullnet_wire::Reason;
 
 use super::*;
 use crate::config::HostFile;
+use crate::failure;
 use crate::message::{VERSION, encode};
-use crate::{Daemon, failure};
+use crate::server::Daemon;
 
 const SERVICE: u16 = 9;
 const WATCHDOG: Duration = Duration::from_secs(300);

@@ -6,7 +6,8 @@ use std::time::Duration;
 use pullnet_host::StreamError;
 
 use crate::bell::{Bell, Heard};
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
 #[derive(Default, Debug)]
 struct State {

@@ -12,7 +12,7 @@ use pullnet_settings::Settings;
 use pullnet_wire::PORT;
 
 use super::tables::KeySettings;
-use crate::Error;
+use crate::error::Error;
 
 /// Longest file of keys. Bytes.
 const LONGEST: u64 = 16 << 20;

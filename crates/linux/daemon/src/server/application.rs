@@ -11,10 +11,11 @@ use pullnet_units::Instant;
 
 use super::served::{Role, Served};
 use crate::door::Visitor;
+use crate::error::Error;
 use crate::message::{Answer, Decoder, Request, VERSION, encode};
 use crate::quota::{Rate, User, change};
 use crate::share::{Channel, OwnChannel, OwnSession};
-use crate::{Error, config, failure, sys};
+use crate::{config, failure, sys};
 
 /// An answer with the file descriptors that go with it.
 pub(super) type Reply = (Answer, Vec<OwnedFd>);

@@ -16,11 +16,12 @@ use super::served::{Next, Role, STRIDE};
 use super::standing::{Happened, Standing};
 use crate::bell::Heard;
 use crate::door::{Caller, Door, Visitor};
+use crate::error::Error;
 use crate::message::{Answer, Form, Request, encode};
 use crate::process::Account;
 use crate::quota::User;
 use crate::sys::Poll;
-use crate::{Error, config, failure, sys};
+use crate::{config, failure, sys};
 
 /// Turns of streams between two polls of the network.
 const TURNS: usize = 32;

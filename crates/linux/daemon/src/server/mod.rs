@@ -19,9 +19,10 @@ use pullnet_units::{Instant, Picos};
 
 use crate::config::{HostFile, KeyFile, fixed};
 use crate::door::Door;
+use crate::error::Error;
 use crate::metrics::Endpoint;
 use crate::process::{Account, Signals};
-use crate::{Error, log, privileges, process, sys};
+use crate::{log, privileges, process, sys};
 use hall::Hall;
 use manager::Manager;
 use network::Network;

@@ -9,9 +9,9 @@ use pullnet_netio::{
 use pullnet_wire::Mac;
 
 use super::network::Network;
-use crate::Error;
 use crate::captured::Recorder;
 use crate::config::{HostFile, Link};
+use crate::error::Error;
 
 /// Longest IP packet if there is no interface to tell it. Bytes.
 const USUAL_MTU: usize = 1500;

@@ -9,8 +9,9 @@ use pullnet_host::Totals;
 use pullnet_host::metrics::{Metrics, text_of};
 
 use crate::bell::Bell;
+use crate::error::Error;
+use crate::log;
 use crate::metrics::{Endpoint, Serving};
-use crate::{Error, log};
 
 /// Time for the daemon's thread to answer.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -10,7 +10,8 @@ use pullnet_wire::Mac;
 
 use super::Engine;
 use crate::carrier::Carrier;
-use crate::{StreamError, StreamId};
+use crate::error::StreamError;
+use crate::handle::StreamId;
 
 /// Number of kernel lookups for the Ethernet address of a silent host before its streams fail.
 const LOOKS: u64 = 32;

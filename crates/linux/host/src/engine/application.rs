@@ -8,13 +8,13 @@ use pullnet_wire::Reason;
 
 use super::{Backlog, Engine};
 use crate::carrier::Carrier;
+use crate::error::StreamError;
 use crate::guard::Budget;
+use crate::handle::{Notice, Read, StreamId, StreamInfo};
+use crate::options::{Limits, StreamOptions};
+use crate::status::{Counts, Status, StreamStatus, Totals};
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::Name;
-use crate::{
-    Counts, Limits, Notice, Read, Status, StreamError, StreamId, StreamInfo, StreamOptions, StreamStatus,
-    Totals,
-};
 
 impl<C: Carrier> Engine<C> {
     /// Accepts streams for `service` from now on.
@@ -422,7 +422,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EngineOptions;
+    use crate::options::EngineOptions;
 
     #[test]
     fn a_write_that_would_move_little_waits_for_room() {

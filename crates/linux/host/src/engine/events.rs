@@ -5,8 +5,8 @@ use pullnet_units::Instant;
 use pullnet_wire::{Reason, Shape};
 
 use super::Engine;
-use crate::StreamError;
 use crate::carrier::Carrier;
+use crate::error::StreamError;
 use crate::stream::{Receiving, Sending};
 use crate::streams::Name;
 
@@ -137,7 +137,7 @@ mod tests {
     use pullnet_wire::Mac;
 
     use super::*;
-    use crate::{EngineOptions, StreamOptions};
+    use crate::options::{EngineOptions, StreamOptions};
 
     /// The error of a write and of a read after the transport gave up a stream for `reason`, and the RESETs sent.
     fn given_up(reason: FailureReason) -> ([Option<StreamError>; 2], u64) {

@@ -9,10 +9,11 @@ use pullnet_wire::{Reason, Shape};
 
 use super::Engine;
 use crate::carrier::Carrier;
+use crate::error::StreamError;
 use crate::guard::Key;
+use crate::handle::{Notice, StreamId};
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::{Name, Tag};
-use crate::{Notice, StreamError, StreamId};
 
 /// Divisor of the stream limit: streams that have received headers only may exceed it by one part in this many.
 const NASCENT: usize = 4;

@@ -24,14 +24,17 @@ use pullnet_units::{Instant, Picos};
 use pullnet_wire::{Packet, Route};
 
 use crate::carrier::{Carrier, Form, Times};
+use crate::error::StreamError;
 use crate::guard::{Barred, Budget};
+use crate::handle::{Notice, StreamId};
+use crate::options::EngineOptions;
 use crate::peers::Peers;
 use crate::proof::Issuer;
 use crate::seal::Vault;
+use crate::status::{Counts, Totals};
 use crate::stream::{Pool, Stream};
 use crate::streams::{PastTags, Streams, Tag};
 use crate::wallet::Wallet;
-use crate::{Counts, EngineOptions, Notice, StreamError, StreamId, Totals};
 
 use answers::Answers;
 use watch::Watch;

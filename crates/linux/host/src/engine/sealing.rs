@@ -7,9 +7,11 @@ use pullnet_wire::{Arrived, Fate, Marks, Packet, Route, Sealed, Shape, emit, emi
 
 use super::Engine;
 use crate::carrier::Carrier;
+use crate::error::StreamError;
+use crate::options::EngineOptions;
 use crate::proof::Issuer;
 use crate::seal::{Keys, Refusal, Vault};
-use crate::{EngineOptions, KeyStatus, StreamError, Totals};
+use crate::status::{KeyStatus, Totals};
 
 /// The keys of a host, if it has any.
 pub(super) fn vault<T>(options: &EngineOptions<T>, issuer: &Issuer) -> Option<Vault> {

@@ -6,8 +6,8 @@ use pullnet_units::Instant;
 use pullnet_wire::{Mac, Packet, Route, Shape};
 
 use super::Engine;
-use crate::StreamError;
 use crate::carrier::Carrier;
+use crate::error::StreamError;
 use crate::proof::Token;
 use crate::stream::{Receiving, Sending};
 use crate::streams::Tag;

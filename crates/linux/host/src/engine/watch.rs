@@ -10,7 +10,8 @@ use pullnet_wire::Shape;
 
 use super::Engine;
 use crate::carrier::Carrier;
-use crate::{StreamError, StreamId};
+use crate::error::StreamError;
+use crate::handle::StreamId;
 
 /// Minimum number of unanswered probes before a stream fails.
 const QUESTIONS: u64 = 8;

@@ -13,7 +13,10 @@ use super::intake::{BURST, Intake};
 use super::neighbours::{Neighbours, Search};
 use super::signals::Signals;
 use super::wait::Wait;
-use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
+use crate::engine::Engine;
+use crate::error::StreamError;
+use crate::handle::{Notice, StreamId};
+use crate::options::EngineOptions;
 
 /// Worst wake-up latency of the kernel.
 const LATE: Picos = Picos::from_micros(60);

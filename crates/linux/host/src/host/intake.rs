@@ -3,7 +3,7 @@
 use pullnet_netio::{Error, PacketIo};
 use pullnet_units::{Instant, Picos};
 
-use crate::Engine;
+use crate::engine::Engine;
 
 /// Maximum number of frames taken or sent before the other direction has its turn.
 pub(super) const BURST: usize = 64;

@@ -25,7 +25,11 @@ pub(crate) use place::Place;
 pub(crate) use shared::Shared;
 pub use wait::Wait;
 
-use crate::{EngineOptions, NdpListener, NdpStream, Stack, Status, StreamError, StreamOptions};
+use crate::error::StreamError;
+use crate::net::{NdpListener, NdpStream};
+use crate::options::{EngineOptions, StreamOptions};
+use crate::stack::Stack;
+use crate::status::Status;
 /// Options of a [`Host`].
 #[derive(Clone, Debug)]
 pub struct HostOptions {

@@ -7,7 +7,7 @@ use pullnet_netio::{Interface, Neighbour, Netlink};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
 
-use crate::StreamError;
+use crate::error::StreamError;
 use crate::guard::Budget;
 
 /// Source of the Ethernet addresses of other hosts, beside [`crate::EngineOptions::neighbours`].

@@ -7,7 +7,8 @@ use pullnet_units::Instant;
 
 use super::core::{Interest, Sleeper};
 use super::shared::Shared;
-use crate::{Engine, StreamError};
+use crate::engine::Engine;
+use crate::error::StreamError;
 
 /// Waiting place of a task, for one condition at a time.
 pub(crate) struct Place {

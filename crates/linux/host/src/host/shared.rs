@@ -12,7 +12,12 @@ use pullnet_units::{Instant, Picos};
 use super::HostOptions;
 use super::core::{Core, Interest, Sleeper};
 use super::signals::Signals;
-use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, StreamOptions};
+use crate::engine::Engine;
+use crate::error::StreamError;
+use crate::handle::{Read, StreamId, StreamInfo};
+use crate::options::StreamOptions;
+use crate::stack::Stack;
+use crate::status::Status;
 
 /// Sleep of the background thread while others drive. It bounds how long the host is not driven after one of them has left,
 /// and how long an ACK waits for an answer that can carry it. Well below the timeout of a sender.

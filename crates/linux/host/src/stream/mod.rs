@@ -12,7 +12,9 @@ pub(crate) use incoming::{Incoming, Room};
 pub(crate) use outgoing::Outgoing;
 pub(crate) use pool::Pool;
 
-use crate::{Counts, StreamError, StreamId};
+use crate::error::StreamError;
+use crate::handle::StreamId;
+use crate::status::Counts;
 
 /// The connection in which this host sends.
 #[derive(Clone, PartialEq, Eq, Debug)]
