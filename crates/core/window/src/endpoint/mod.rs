@@ -13,6 +13,7 @@ use pullnet_transport::{
 use pullnet_units::{Instant, Picos, WireLen};
 use rustc_hash::FxBuildHasher;
 
+use self::receiving::Origin;
 use crate::control::Control;
 use crate::receiver::{Data, Receiver};
 use crate::rules::Rules;
@@ -154,7 +155,8 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
                     self.handle_nack(now, from, conn, seq);
                 }
                 Segment::Data { conn, seq, opens, last } if self.rules.nack => {
-                    self.handle_trimmed(now, from, conn, paths, opens, Data { seq, last, bytes: 0, ce });
+                    let data = Data { seq, last, bytes: 0, ce };
+                    self.handle_trimmed(now, Origin { peer: from, conn, paths }, opens, data);
                 }
                 _ => (),
             };
@@ -165,10 +167,11 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
             }
             Segment::Data { conn, seq, opens, last } => {
                 let bytes = u32::from(wire).saturating_sub(self.rules.header);
-                self.handle_data(now, from, conn, paths, opens, Data { seq, last, bytes, ce });
+                let data = Data { seq, last, bytes, ce };
+                self.handle_data(now, Origin { peer: from, conn, paths }, opens, data);
             }
             Segment::Nack { conn, seq } => self.handle_nack(now, from, conn, seq),
-            Segment::Syn { conn } => self.handle_syn(now, from, conn, paths),
+            Segment::Syn { conn } => self.handle_syn(now, Origin { peer: from, conn, paths }),
             Segment::SynAck { conn } => self.handle_syn_ack(now, from, conn),
         }
     }

@@ -10,8 +10,20 @@ use crate::control::Control;
 use crate::receiver::{Data, Receiver};
 use crate::segment::{Ranges, Segment};
 
+/// Where a packet of a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    /// The sender.
+    pub peer: HostAddr,
+    /// The sender's number for the connection.
+    pub conn: ConnId,
+    /// Number of equal-cost paths to the sender.
+    pub paths: u16,
+}
+
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
-    fn open_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) -> u32 {
+    fn open_receiver(&mut self, now: Instant, from: Origin) -> u32 {
+        let Origin { peer, conn, paths } = from;
         let receiver = Receiver::open(now, peer, conn, paths, &mut self.chance);
         let slot = self.receivers.insert(peer, conn, receiver);
         self.events.push(Event::Opened { slot, peer, conn });
@@ -30,13 +42,14 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     }
 
     /// A SYN opens a connection once. A repeated SYN is answered again, because the SYN-ACK may have been lost.
-    pub(super) fn handle_syn(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) {
+    pub(super) fn handle_syn(&mut self, now: Instant, from: Origin) {
+        let Origin { peer, conn, .. } = from;
         if self.received.contains(peer, conn) {
             return self.stray(now, peer, conn);
         }
         let slot = match self.receivers.find(peer, conn) {
             Some(slot) => slot,
-            None => self.open_receiver(now, peer, conn, paths),
+            None => self.open_receiver(now, from),
         };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
@@ -54,16 +67,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     }
 
     #[inline]
-    pub(super) fn handle_data(
-        &mut self,
-        now: Instant,
-        peer: HostAddr,
-        conn: ConnId,
-        paths: u16,
-        opens: bool,
-        data: Data,
-    ) {
-        let Some(slot) = self.receiver_of(now, peer, conn, paths, opens, data) else { return };
+    pub(super) fn handle_data(&mut self, now: Instant, from: Origin, opens: bool, data: Data) {
+        let Some(slot) = self.receiver_of(now, from, opens, data) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let arrival = receiver.on_data(now, &self.rules, data);
         let complete = receiver.complete();
@@ -76,10 +81,10 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         for ack in arrival.before.into_iter().chain(arrival.ack) {
             let Some(receiver) = self.receivers.get_mut(slot) else { return };
             let path = receiver.path(&self.rules, &mut self.chance);
-            self.reply(peer, path, ack);
+            self.reply(from.peer, path, ack);
         }
         if complete {
-            self.finish_receiver(now, peer, conn, slot);
+            self.finish_receiver(now, from.peer, from.conn, slot);
         } else if arrival.ack.is_none() {
             self.arm_receiver(now, slot);
         }
@@ -87,24 +92,15 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
 
     /// The slot of the connection that `data` belongs to or opens, unless `data` lies beyond the receive window.
     #[inline]
-    fn receiver_of(
-        &mut self,
-        now: Instant,
-        peer: HostAddr,
-        conn: ConnId,
-        paths: u16,
-        opens: bool,
-        data: Data,
-    ) -> Option<u32> {
+    fn receiver_of(&mut self, now: Instant, from: Origin, opens: bool, data: Data) -> Option<u32> {
+        let Origin { peer, conn, .. } = from;
         let slot = match self.receivers.find(peer, conn) {
             Some(slot) => slot,
             None if self.received.contains(peer, conn) => {
-                self.answer_late(now, peer, conn, paths, data);
+                self.answer_late(now, from, data);
                 return None;
             }
-            None if opens && data.seq < self.rules.receive_window => {
-                self.open_receiver(now, peer, conn, paths)
-            }
+            None if opens && data.seq < self.rules.receive_window => self.open_receiver(now, from),
             None => {
                 self.stray(now, peer, conn);
                 return None;
@@ -117,22 +113,14 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
 
     /// Handles the header of a data packet whose payload a switch has cut.
     #[inline(never)]
-    pub(super) fn handle_trimmed(
-        &mut self,
-        now: Instant,
-        peer: HostAddr,
-        conn: ConnId,
-        paths: u16,
-        opens: bool,
-        data: Data,
-    ) {
-        let Some(slot) = self.receiver_of(now, peer, conn, paths, opens, data) else { return };
+    pub(super) fn handle_trimmed(&mut self, now: Instant, from: Origin, opens: bool, data: Data) {
+        let Some(slot) = self.receiver_of(now, from, opens, data) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let answers = receiver.on_trimmed(now, &self.rules, data);
         for answer in answers.into_iter().flatten() {
             let Some(receiver) = self.receivers.get_mut(slot) else { return };
             let path = receiver.path(&self.rules, &mut self.chance);
-            self.reply(peer, path, answer);
+            self.reply(from.peer, path, answer);
         }
         self.arm_receiver(now, slot);
     }
@@ -145,7 +133,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     }
 
     /// The last ACK of an ended connection was lost: tells the sender again that all data has arrived.
-    fn answer_late(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16, data: Data) {
+    fn answer_late(&mut self, now: Instant, from: Origin, data: Data) {
+        let Origin { peer, conn, paths } = from;
         self.received.note(now, peer, conn);
         self.due = self.due.min(self.received.due());
         let (seq, echo) = (data.seq, data.ce && self.rules.ecn);
