@@ -180,8 +180,9 @@ impl<'a> Found<'a> {
         let Ok(timeout) = text.trim_matches('"').parse::<Picos>() else { return };
         let round_trip = round_trip(&self.scenario.topology, transport.framing());
         if timeout < round_trip {
+            let micros = round_trip.as_secs_f64() * 1e6;
             let message = format!(
-                "\"{timeout}\" is below \"{round_trip}\", the round trip of a full packet in the empty network: packets \
+                "\"{timeout}\" is below {micros:.1} us, the round trip of a full packet in the empty network: packets \
                  are sent again although none was lost; use more"
             );
             self.add("timeout_below_round_trip", &format!("{path}.{key}"), message);
