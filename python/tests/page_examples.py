@@ -106,7 +106,8 @@ def run(page: Path, folder: Path) -> None:
                 done = _run(text, block.language, folder / f"block{number}.py")
                 printed = done.stdout
                 assert done.returncode == block.exit_code, f"{place}: exit code {done.returncode}\n{printed}"
-                assert "Traceback" not in printed, f"{place}:\n{printed}"
+                for sign in ("Traceback", "DeprecationWarning"):
+                    assert sign not in printed, f"{place}:\n{printed}"
             case "output":
                 assert not (missing := list(_missing(block.text, printed))), (
                     f"{place}: not printed: {missing}\n{printed}"

@@ -54,6 +54,10 @@ def written(folder: Path, text: str) -> Path:
         ("<!-- run -->\n```sh\nfalse | true\n```\n", "exit code 1"),
         ("<!-- run -->\n```sh\npullnet run none.toml\n```\n", "none.toml"),
         ("<!-- run -->\n```python\nimport pullnet\npullnet.nothing\n```\n", "AttributeError"),
+        (
+            "<!-- run -->\n```python\nimport warnings\n\nwarnings.warn('old', DeprecationWarning)\n```\n",
+            "DeprecationWarning: old",
+        ),
         ("<!-- run -->\n```sh\necho one\n```\n<!-- output -->\n```text\ntwo\n```\n", "not printed"),
         ("<!-- run quick='5=>1' -->\n```sh\ntrue\n```\n", "is not in the block"),
     ],

@@ -8,11 +8,18 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
+import polars as pl
 import pytest
+from matplotlib import pyplot
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure
 
 from pullnet import traffic
+from pullnet.sweeps.figure import draw
 from pullnet.traffic import TrafficError, Volumes
+from pullnet.traffic.report import pictures
 from tests.conftest import Pullnet
 
 OCTOBER = 1_790_812_800.0
@@ -109,6 +116,31 @@ def test_an_invoice_of_many_links_as_pdf(tmp_path: Path) -> None:
     assert content.startswith(b"%PDF-") and content.rstrip().endswith(b"%%EOF")
     # Two pages of the list, and one for each link.
     assert content.count(b"/Type /Page ") + content.count(b"/Type /Page\n") == 32
+
+
+def test_links_of_an_invoice_begin_at_the_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[Figure] = []
+    monkeypatch.setattr(PdfPages, "savefig", lambda _, figure: pages.append(figure))
+    traffic.write_invoice([billed("a"), billed("b", 1)], tmp_path / "i.pdf")
+    cells = pages[0].axes[0].tables[0].get_celld()
+    sides = [
+        {cell.get_text().get_horizontalalignment() for (_, at), cell in cells.items() if at == column}
+        for column in range(4)
+    ]
+    assert sides == [{"left"}, {"right"}, {"right"}, {"right"}]
+
+
+def test_pictures_leave_the_backend_of_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook goes on to show its own pictures."""
+    used: list[str] = []
+    monkeypatch.setattr(matplotlib, "use", used.append)
+    before = pyplot.get_fignums()
+    traffic.write_invoice([billed("a")], tmp_path / "i.pdf")
+    pictures.write(pictures.Picture("p", "title", "x", "y", {"line": [(0.0, 1.0)]}, "caption"), tmp_path)
+    points = pl.DataFrame({"metric": ["fct_us.mean"], "mean": [1.0]})
+    runs = pl.DataFrame({"seed": [1], "fct_us.mean": [1.0]})
+    assert draw(points, runs, [], "fct_us.mean", tmp_path / "sweep.png")
+    assert (used, pyplot.get_fignums()) == ([], before)
 
 
 @pytest.mark.long

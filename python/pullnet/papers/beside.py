@@ -128,14 +128,11 @@ def _margins(values: list[float], *, log: bool) -> Span:
 
 
 def _png(fill: Callable[[Axes], None], height: float = 3.4) -> bytes:
-    import matplotlib
+    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(5, height), layout="constrained")
+    figure = Figure(figsize=(5, height), layout="constrained")
+    axes = figure.subplots()
     fill(axes)
     target = io.BytesIO()
     figure.savefig(target, dpi=110)
-    pyplot.close(figure)
     return target.getvalue()

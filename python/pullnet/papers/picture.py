@@ -39,12 +39,10 @@ def _csv(picture: Picture, path: Path) -> None:
 
 
 def _png(picture: Picture, path: Path) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
     ours = "pullnet" if picture.paper else ""
     for name, points in picture.ours.items():
         axes.plot(*zip(*points, strict=True), label=f"{ours} {name}".strip(), linewidth=1.5)
@@ -55,4 +53,3 @@ def _png(picture: Picture, path: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)

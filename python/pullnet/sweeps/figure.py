@@ -33,12 +33,10 @@ def draw(points: pl.DataFrame, runs: pl.DataFrame, axes: Sequence[Axis], metric:
     here = points.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null())
     if here.height == 0:
         return False
-    import matplotlib
+    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, drawing = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    drawing = figure.subplots()
     words = axes_text(axes, metric)
     if axes:
         scale = numbers(axes[0].values)
@@ -57,7 +55,6 @@ def draw(points: pl.DataFrame, runs: pl.DataFrame, axes: Sequence[Axis], metric:
     with writing(path):
         figure.savefig(beside, dpi=120, format=path.suffix[1:])
         beside.replace(path)
-    pyplot.close(figure)
     return True
 
 

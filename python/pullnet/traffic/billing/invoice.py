@@ -85,9 +85,6 @@ def _exactly(rate: Fraction) -> str:
 
 
 def _pdf(bills: Sequence[Bill], file: Path, title: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
     from matplotlib.backends.backend_pdf import PdfPages
 
     with PdfPages(file, metadata={"Title": title, "Creator": "pullnet", "CreationDate": None}) as pages:
@@ -100,12 +97,11 @@ def _pdf(bills: Sequence[Bill], file: Path, title: str) -> None:
 
 
 def _page(pages: Any) -> Iterator[Any]:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
 
-    figure = pyplot.figure(figsize=_PAGE)
+    figure = Figure(figsize=_PAGE)
     yield figure
     pages.savefig(figure)
-    pyplot.close(figure)
 
 
 def _list(pages: Any, bills: Sequence[Bill], sums: list[Money], title: str) -> None:
@@ -122,12 +118,15 @@ def _list(pages: Any, bills: Sequence[Bill], sums: list[Money], title: str) -> N
             colLabels=heads,
             colWidths=[0.42, 0.12, 0.26, 0.2],
             cellLoc="right",
+            colLoc="right",
             loc="upper left",
             edges="horizontal",
         )
         made.auto_set_font_size(False)
         made.set_fontsize(8)
         made.scale(1, 1.5)
+        for row in range(len(rows) + 1):
+            made[row, 0].set_text_props(horizontalalignment="left")
 
 
 def _plain(text: str) -> str:

@@ -60,12 +60,10 @@ def _csv(picture: Picture, path: Path) -> None:
 
 
 def _draw(picture: Picture, path: Path) -> None:
-    import matplotlib
+    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7.5, 4.2), layout="constrained")
+    figure = Figure(figsize=(7.5, 4.2), layout="constrained")
+    axes = figure.subplots()
     for number, (name, points) in enumerate(picture.series.items()):
         if name in picture.errors:
             xs, ys = zip(*((x * APART**number, y) for x, y in points), strict=True)
@@ -83,7 +81,6 @@ def _draw(picture: Picture, path: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=110)
-    pyplot.close(figure)
 
 
 def _in_days(points: Iterable[tuple[float, float]]) -> Iterable[tuple[float, float]]:

@@ -69,20 +69,18 @@ def _alone(fitting: Fitting) -> str:
 
 
 def _capacity(study: Study) -> str:
-    """Of the trace that needs most, at its finest timescale."""
+    """Of the trace that needs most, each at its own finest timescale: files may have others."""
     sized = [item.dimensioning for item in study.items if item.dimensioning]
     if not sized:
         return "How large the link must be could not be told."
     eps = nearest(sized[0])
-    finest = min(each.timescale for each in sized)
-    most = max(
-        (each for each in sized if each.timescale == finest), key=lambda each: each.of("empirical", eps).capacity
-    )
+    finest = {each.trace: each for each in sorted(sized, key=lambda each: each.timescale, reverse=True)}
+    most = max(finest.values(), key=lambda each: each.of("empirical", eps).capacity)
     law, data = most.of("log-normal", eps), most.of("empirical", eps)
-    whose = f" of {most.trace}, which needs most," if len({each.trace for each in sized}) > 1 else ""
+    whose = f" of {most.trace}, which needs most," if len(finest) > 1 else ""
     return (
-        f"So that at most {100 * eps:g} % of the intervals of {shown_time(finest)}{whose} need more than the link "
-        f"carries, it has to carry {shown_rate(data.capacity)} by the data and {shown_rate(law.capacity)} by the "
+        f"So that at most {100 * eps:g} % of the intervals of {shown_time(most.timescale)}{whose} need more than the "
+        f"link carries, it has to carry {shown_rate(data.capacity)} by the data and {shown_rate(law.capacity)} by the "
         f"log-normal law, which {100 * law.exceeded:.2g} % of the measured intervals reached."
     )
 
