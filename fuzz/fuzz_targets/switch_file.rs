@@ -11,7 +11,9 @@ fuzz_target!(|text: &str| {
         Ok(file) => {
             assert!(!file.ports.is_empty());
             let ports = file.ports.len() as u32;
-            assert!(file.entries.iter().all(|(_, _, entry)| entry.ports.iter().all(|port| port.get() < ports)));
+            assert!(
+                file.entries.iter().all(|(_, _, entry)| entry.ports.iter().all(|port| port.get() < ports))
+            );
             if let Err(refused) = file.kernel() {
                 assert!(!refused.is_empty());
             }
