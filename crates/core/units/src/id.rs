@@ -79,13 +79,13 @@ id!(
 );
 
 impl FlowId {
-    /// The flow that is given out `by` flows after this one, such as another part of its session.
+    /// The flow `by` numbers later, such as another part of its session.
     #[must_use]
     pub const fn plus(self, by: u32) -> Self {
         Self(self.0 + by)
     }
 
-    /// How many flows this one is given out after `first`, which is not given out after it.
+    /// The difference between the numbers of this flow and of `first`, an earlier one or the same.
     pub const fn behind(self, first: Self) -> u32 {
         self.0 - first.0
     }
