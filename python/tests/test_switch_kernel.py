@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,13 @@ def interfaces() -> Iterator[tuple[int, int]]:
             yield socket.if_nametoindex("in0"), socket.if_nametoindex("out0")
     finally:
         kernel.delete(NAMESPACE)
+
+
+def four() -> list[int]:
+    """Numbers of four interfaces in the namespace of `interfaces`."""
+    kernel.ip(["-n", NAMESPACE], ["link add name in1 type veth peer name out1"])
+    with kernel.inside(NAMESPACE):
+        return [socket.if_nametoindex(name) for name in ("in0", "in1", "out0", "out1")]
 
 
 def told(**changes: Any) -> dict[str, Any]:
@@ -93,6 +102,22 @@ def test_a_trim_leaves_a_frame_that_is_right(tmp_path: Path, interfaces: tuple[i
     assert (int.from_bytes(ip[2:4], "big"), int.from_bytes(udp[4:6], "big")) == (60, 40)
     assert ran.frame[42:] == whole[42:74]
     assert switch.counters(1)["trim_packets"] == 1
+    switch.kernel.close()
+
+
+@needs_kernel
+@pytest.mark.parametrize(("field", "value"), [(20, b"\x20\x00"), (24, b"\xab\xcd")], ids=["fragment", "checksum"])
+def test_what_the_software_switch_trims_is_trimmed(
+    field: int, value: bytes, tmp_path: Path, interfaces: tuple[int, int]
+) -> None:
+    """A fragment is trimmed too, and the checksum is right then, whatever it was."""
+    switch = loaded(tmp_path, interfaces, 1500, packets=1)
+    switch.set_clock(1)
+    whole = frame(1514, MARKS[0])
+    whole = whole[:field] + value + whole[field + len(value) :]
+    ran = [switch.kernel.run(whole, interfaces[0]) for _ in range(2)]
+    assert [(one.action, len(one.frame)) for one in ran] == [(xdp.REDIRECTED, 1514), (xdp.REDIRECTED, 74)]
+    assert checksum(ran[1].frame[14:34]) == 0
     switch.kernel.close()
 
 
@@ -208,9 +233,7 @@ def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Pat
         found[path.stem] = followed(switch, interfaces[0], lines)
         switch.kernel.close()
     frames = json.loads((ROOT / "hardware/features/frames.json").read_text(encoding="utf-8"))
-    kernel.ip(["-n", NAMESPACE], ["link add name in1 type veth peer name out1"])
-    with kernel.inside(NAMESPACE):
-        four = [socket.if_nametoindex(name) for name in ("in0", "in1", "out0", "out1")]
+    numbers = four()
     port = {"switch": "s", "rate_bps": GIGABIT}
     ports = [{"name": str(number), "interface": str(number), **port} for number in range(4)]
     for probe in frames["probes"]:
@@ -219,15 +242,63 @@ def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Pat
         room = sum(data[: probe["rooms"][0]]) + min(data) // 2
         settings = {"packets": None, "bytes": room, "ports": ports, "entries": frames["entries"]}
         switch = xdp.KernelSwitch(told(**settings), xdp.Kernel(xdp.compiled(tmp_path)), 1500)
-        for number, interface in enumerate(four):
+        for number, interface in enumerate(numbers):
             switch.join(number, interface)
-        found[probe["name"]] = same_frames(switch, probe, four)
+        found[probe["name"]] = same_frames(switch, probe, numbers)
         switch.kernel.close()
     file = ROOT / "hardware/features/xdp.json"
     text = json.dumps(found, indent=2, sort_keys=True) + "\n"
     if os.environ.get("BLESS"):
         file.write_text(text, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == text, "BLESS=1 writes it"
+
+
+def software_outcomes(count: int) -> Iterator[list[str]]:
+    """Port and bytes of random frames, and what the software switch does with each if data has room, and if not."""
+    command = ["cargo", "run", "--quiet", "--release", "-p", "pullnet-hardware", "--", "frames", str(count)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield line.split()
+    assert process.returncode == 0
+
+
+def outcome(switch: xdp.KernelSwitch, given: bytes, interface: int) -> str:
+    """The same of the switch inside the kernel: `-`, or the port and the bytes that leave, `=` for those that came."""
+    before = [switch.counters(number)["if_out_ucast_pkts"] for number in range(4)]
+    ran = switch.kernel.run(given, interface)
+    if ran.action == xdp.DROPPED:
+        return "-"
+    (port,) = (number for number in range(4) if switch.counters(number)["if_out_ucast_pkts"] > before[number])
+    return f"{port}=" if ran.frame == given else f"{port}{ran.frame.hex()}"
+
+
+@needs_kernel
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="the software switch's outcomes need cargo")
+def test_random_frames_leave_as_from_the_software_switch(tmp_path: Path, interfaces: tuple[int, int]) -> None:
+    """Twice each, with room for all and with none for data; PULLNET_KERNEL_FRAMES says how many."""
+    count = int(os.environ.get("PULLNET_KERNEL_FRAMES", "2000"))
+    entries = json.loads((ROOT / "hardware/features/frames.json").read_text(encoding="utf-8"))["entries"]
+    numbers = four()
+    switches = []
+    # A frame takes no time at a rate without bound, and none fits into no room.
+    for rate, room in ((10**18, 10**6), (GIGABIT, 0)):
+        port = {"switch": "s", "rate_bps": rate}
+        ports = [{"name": str(number), "interface": str(number), **port} for number in range(4)]
+        settings = {"packets": None, "bytes": room, "ports": ports, "entries": entries}
+        switch = xdp.KernelSwitch(told(**settings), xdp.Kernel(xdp.compiled(tmp_path)), 1500)
+        switch.set_clock(1)
+        for number, interface in enumerate(numbers):
+            switch.join(number, interface)
+        switches.append(switch)
+    compared = 0
+    for came_by, given, *expected in software_outcomes(count):
+        found = [outcome(switch, bytes.fromhex(given), numbers[int(came_by)]) for switch in switches]
+        assert found == expected, f"frame {compared} by port {came_by}: {given}"
+        compared += 1
+    assert compared == count
+    for switch in switches:
+        switch.kernel.close()
 
 
 CONFIG = """

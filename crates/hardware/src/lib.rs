@@ -2,4 +2,5 @@
 
 pub mod agreement;
 pub mod features;
+pub mod kernel;
 pub mod p4;

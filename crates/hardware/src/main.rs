@@ -1,16 +1,20 @@
 //! `pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]`: compares the simulated RTL with the software switch;
 //! `reference` in place of `agreement` does so for the reference switch.
 //! `pullnet-hardware p4`: checks the paper's claims about its P4 program on both P4 programs, as JSON.
+//! `pullnet-hardware frames FRAMES [SEED]`: random frames with the software switch's outcomes, for the switch inside the kernel.
 //! `pullnet-hardware features SIMULATION`: which parts of the rule the simulated RTL has, as JSON.
 
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use pullnet_hardware::agreement::{PROFILES, Profile, REFERENCE_PROFILES, compare};
 use pullnet_hardware::features;
+use pullnet_hardware::kernel::{self, Outcome};
 
 const USAGE: &str = "usage: pullnet-hardware agreement|reference SIMULATION FRAMES [SEED] [PROFILE]
        pullnet-hardware features SIMULATION
+       pullnet-hardware frames FRAMES [SEED]
        pullnet-hardware p4";
 
 fn main() -> ExitCode {
@@ -25,6 +29,7 @@ fn main() -> ExitCode {
         }
         ["p4"] => p4_programs(),
         ["features", program] => rtl_features(program),
+        ["frames", count, rest @ ..] if rest.len() <= 1 => frames(count, rest),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -48,6 +53,30 @@ fn rtl_features(program: &str) -> Result<(), String> {
     let text = serde_json::to_string(&column).map_err(|why| why.to_string())?;
     println!("{text}");
     Ok(())
+}
+
+/// A line for each frame: its port and bytes, and what becomes of it where there is room for data and where there is none:
+/// `-` for dropped, else a port and the bytes that leave, `=` for the same bytes.
+fn frames(count: &str, rest: &[&str]) -> Result<(), String> {
+    let count = number(count, "FRAMES")?;
+    let seed = rest.first().map_or(Ok(1), |text| number(text, "SEED"))?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for case in kernel::cases(seed, count) {
+        let [room, full] = [&case.room, &case.full].map(|outcome| match outcome {
+            Outcome::Dropped => "-".to_owned(),
+            Outcome::Left(port, bytes) if *bytes == case.bytes => format!("{port}="),
+            Outcome::Left(port, bytes) => format!("{port}{}", hex(bytes)),
+        });
+        let port = case.port;
+        writeln!(out, "{port} {} {room} {full}", hex(&case.bytes)).map_err(|why| why.to_string())?;
+    }
+    out.flush().map_err(|why| why.to_string())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 fn number(text: &str, what: &str) -> Result<u64, String> {

@@ -107,7 +107,7 @@ INLINE void count(__u32 port, enum counter which, __u64 by)
 struct frame {
 	void *at, *end;
 	__u32 length, ip, udp, least;
-	int v6, dscp, is_udp;
+	int v6, dscp, is_udp, is_fragment;
 	__u16 source_port;
 	__u32 flow;
 };
@@ -126,7 +126,8 @@ INLINE void see_v4(struct frame *f)
 	if ((void *)(ip + 1) > f->end || ip->ihl != 5 || ip->version != 4)
 		return;
 	f->dscp = ip->tos >> 2;
-	f->is_udp = ip->protocol == 17 && !(ip->frag_off & be16(0x3fff));
+	f->is_udp = ip->protocol == 17;
+	f->is_fragment = (ip->frag_off & be16(0x3fff)) != 0;
 	f->flow = mix(mix(ip->protocol, ip->saddr), ip->daddr);
 	f->udp = f->ip + sizeof(*ip);
 }
@@ -221,25 +222,21 @@ INLINE int join(__u32 number, const struct port *port, __u32 bytes, __u64 room, 
 	return 0;
 }
 
-// One's complement sum after a 16-bit word of a header has changed (RFC 1624, equation 3).
-INLINE void fix_checksum(__sum16 *sum, __u16 before, __u16 after)
-{
-	__u32 next = (__u16)~*sum + (__u16)~before + after;
-
-	next = (next & 0xffff) + (next >> 16);
-	next = (next & 0xffff) + (next >> 16);
-	*sum = (__sum16)~next;
-}
-
+// A checksum that was wrong becomes right, as in the software switch: it is calculated over the whole header.
 INLINE void mark_v4(struct iphdr *ip, __u8 dscp, __u16 total)
 {
-	__u16 *first = (__u16 *)ip, before = first[0];
+	const __u16 *words = (const __u16 *)ip;
+	__u32 sum = 0;
 
 	ip->tos = dscp << 2 | (ip->tos & 3);
-	fix_checksum(&ip->check, before, first[0]);
-	before = ip->tot_len;
 	ip->tot_len = be16(total);
-	fix_checksum(&ip->check, before, ip->tot_len);
+	ip->check = 0;
+#pragma unroll
+	for (int n = 0; n < 10; n++)
+		sum += words[n];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	ip->check = (__sum16)~sum;
 }
 
 // Cuts the payload and says so in every header. 0 if that is not possible.
@@ -284,7 +281,7 @@ INLINE int choose(const struct frame *f, const struct rules *r, const struct ent
 		return entry->ports[0];
 	if (r->forwarding == AT_RANDOM)
 		label = get_random();
-	else if (r->forwarding == BY_PATH && f->is_udp && f->source_port >= LABEL_BASE)
+	else if (r->forwarding == BY_PATH && f->is_udp && !f->is_fragment && f->source_port >= LABEL_BASE)
 		label = ((__u32)(f->source_port - LABEL_BASE) >> (entry->shift & 15)) & entry->mask;
 	return entry->ports[label % count & (GROUP - 1)];
 }
