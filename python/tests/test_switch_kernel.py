@@ -253,9 +253,13 @@ def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Pat
     assert file.read_text(encoding="utf-8") == text, "BLESS=1 writes it"
 
 
+FRAMES = "PULLNET_KERNEL_FRAMES"
+
+
 def software_outcomes(count: int) -> Iterator[list[str]]:
     """Port and bytes of random frames, and what the software switch does with each if data has room, and if not."""
-    command = ["cargo", "run", "--quiet", "--release", "-p", "pullnet-hardware", "--", "frames", str(count)]
+    profile = ["--release"] if FRAMES in os.environ else []  # a release build takes minutes, which only many frames are worth
+    command = ["cargo", "run", "--quiet", *profile, "-p", "pullnet-hardware", "--", "frames", str(count)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -274,10 +278,11 @@ def outcome(switch: xdp.KernelSwitch, given: bytes, interface: int) -> str:
 
 
 @needs_kernel
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="the software switch's outcomes need cargo")
 def test_random_frames_leave_as_from_the_software_switch(tmp_path: Path, interfaces: tuple[int, int]) -> None:
     """Twice each, with room for all and with none for data; PULLNET_KERNEL_FRAMES says how many."""
-    count = int(os.environ.get("PULLNET_KERNEL_FRAMES", "2000"))
+    count = int(os.environ.get(FRAMES, "2000"))
     entries = json.loads((ROOT / "hardware/features/frames.json").read_text(encoding="utf-8"))["entries"]
     numbers = four()
     switches = []

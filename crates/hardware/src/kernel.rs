@@ -34,7 +34,7 @@ struct Idle(Fabric<Trim<Slot>, Ndp, Silent>);
 impl Idle {
     fn new(profile: &Profile, queues: &TrimConfig) -> Self {
         let port = pullnet_switch::PortSettings {
-            node: NodeId(0),
+            node: NodeId::new(0),
             rate: BitsPerSec::gbps(10),
             delay: Picos::ZERO,
             paced: false,
@@ -42,17 +42,17 @@ impl Idle {
         };
         let mut fabric = Fabric::new(queues, profile.fabric(), &[port; PORTS], Ndp::default(), Silent)
             .expect("ports without peers are right");
-        Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId(0), mac, entry));
-        (0..PORTS as u32).for_each(|port| fabric.pause(PortId(port)));
+        Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId::new(0), mac, entry));
+        (0..PORTS as u32).for_each(|port| fabric.pause(PortId::new(port)));
         Self(fabric)
     }
 
     fn outcome(&mut self, port: usize, bytes: &[u8]) -> Outcome {
         let fabric = &mut self.0;
         let now = fabric.now();
-        fabric.arrive(PortId(port as u32), now, bytes);
+        fabric.arrive(PortId::new(port as u32), now, bytes);
         fabric.advance(now);
-        for port in (0..PORTS as u32).map(PortId) {
+        for port in (0..PORTS as u32).map(PortId::new) {
             fabric.resume(port);
             fabric.pause(port);
             if fabric.serving(port).is_some() {
@@ -62,7 +62,7 @@ impl Idle {
         }
         let mut outcome = Outcome::Dropped;
         while let Some(departure) = fabric.poll_departure() {
-            outcome = Outcome::Left(departure.port.0, fabric.frame(departure.frame).to_vec());
+            outcome = Outcome::Left(departure.port.get(), fabric.frame(departure.frame).to_vec());
             fabric.release(departure.frame);
         }
         outcome
