@@ -258,7 +258,9 @@ FRAMES = "PULLNET_KERNEL_FRAMES"
 
 def software_outcomes(count: int) -> Iterator[list[str]]:
     """Port and bytes of random frames, and what the software switch does with each if data has room, and if not."""
-    profile = ["--release"] if FRAMES in os.environ else []  # a release build takes minutes, which only many frames are worth
+    profile = (
+        ["--release"] if FRAMES in os.environ else []
+    )  # a release build takes minutes, which only many frames are worth
     command = ["cargo", "run", "--quiet", *profile, "-p", "pullnet-hardware", "--", "frames", str(count)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
