@@ -1,12 +1,12 @@
-use pullnet_units::{BitsPerSec, Bytes};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 /// An interval of time in which logical processes do not see each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// First picosecond.
-    pub start: u64,
+    pub start: Instant,
     /// First picosecond after it, or the end of the run if that is earlier.
-    pub end: u64,
+    pub end: Instant,
     /// Its number.
     pub index: u64,
 }
@@ -15,14 +15,14 @@ impl Window {
     /// Rank 0, in the form in which packets state their arrival.
     #[inline]
     pub fn zero(self) -> u64 {
-        (self.start << 16).wrapping_sub(1 << 63)
+        (self.start.0 << 16).wrapping_sub(1 << 63)
     }
 
     /// Scale on which times near the window are in order: 2^16 steps per picosecond, with the start of the window in
     /// its middle.
     #[inline]
-    pub fn rank(self, at: u64) -> u64 {
-        (at << 16).wrapping_sub(self.zero())
+    pub fn rank(self, at: Instant) -> u64 {
+        (at.0 << 16).wrapping_sub(self.zero())
     }
 }
 
@@ -35,24 +35,24 @@ pub struct Grid {
 
 impl Grid {
     /// Windows no longer than `lookahead` picoseconds.
-    pub fn new(lookahead: u64) -> Self {
-        Self { shift: lookahead.max(1).ilog2() }
+    pub fn new(lookahead: Picos) -> Self {
+        Self { shift: lookahead.0.max(1).ilog2() }
     }
 
     /// Length of a window in picoseconds.
-    pub fn length(self) -> u64 {
-        1 << self.shift
+    pub fn length(self) -> Picos {
+        Picos(1 << self.shift)
     }
 
     /// The window that `at` lies in.
     #[inline]
-    pub fn index(self, at: u64) -> u64 {
-        at >> self.shift
+    pub fn index(self, at: Instant) -> u64 {
+        at.0 >> self.shift
     }
 
     /// Window number `index` of a run that ends at `end`.
-    pub fn window(self, index: u64, end: u64) -> Window {
-        let start = index << self.shift;
+    pub fn window(self, index: u64, end: Instant) -> Window {
+        let start = Instant(index << self.shift);
         Window { start, end: (start + self.length()).min(end), index }
     }
 }
@@ -83,17 +83,17 @@ impl Pace {
 
     /// Picoseconds for `size` bytes, rounded up. `rate` must be the rate of this pace.
     #[inline]
-    pub fn time(self, size: u32, rate: impl FnOnce() -> BitsPerSec) -> u64 {
+    pub fn time(self, size: u32, rate: impl FnOnce() -> BitsPerSec) -> Picos {
         match self.per_byte {
-            0 => rate().serialization(Bytes(size.into())).0,
-            per_byte => u64::from(size) * u64::from(per_byte.unsigned_abs()),
+            0 => rate().serialization(Bytes(size.into())),
+            per_byte => Picos(u64::from(size) * u64::from(per_byte.unsigned_abs())),
         }
     }
 
     /// Picoseconds for `size` bytes; `None` if a byte does not take a whole number of them, and for packets that cut through.
     #[inline]
-    pub fn exact(self, size: u32) -> Option<u64> {
-        (self.per_byte > 0).then(|| u64::from(size) * u64::from(self.per_byte as u32))
+    pub fn exact(self, size: u32) -> Option<Picos> {
+        (self.per_byte > 0).then(|| Picos(u64::from(size) * u64::from(self.per_byte as u32)))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
             let rate = BitsPerSec::new(bps).unwrap();
             for size in [1, 64, 1500, 9064, 65_535] {
                 let (pace, expected) = (Pace::new(rate), rate.serialization(Bytes(size.into())).0);
-                assert_eq!([pace, pace.cutting()].map(|pace| pace.time(size, || rate)), [expected; 2]);
+                assert_eq!([pace, pace.cutting()].map(|pace| pace.time(size, || rate)), [Picos(expected); 2]);
                 assert_eq!(pace.cutting().exact(size), None);
             }
         }
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn a_window_is_no_longer_than_the_lookahead() {
-        let grid = Grid::new(1_051_200);
-        assert_eq!(grid.length(), 1 << 20);
-        assert_eq!(grid.index(grid.window(5, u64::MAX).start), 5);
-        assert_eq!(grid.index(grid.window(5, u64::MAX).end), 6);
-        assert_eq!(grid.window(5, 5_300_000).end, 5_300_000);
+        let grid = Grid::new(Picos(1_051_200));
+        assert_eq!(grid.length(), Picos(1 << 20));
+        assert_eq!(grid.index(grid.window(5, Instant::NEVER).start), 5);
+        assert_eq!(grid.index(grid.window(5, Instant::NEVER).end), 6);
+        assert_eq!(grid.window(5, Instant(5_300_000)).end, Instant(5_300_000));
     }
 }

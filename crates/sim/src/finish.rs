@@ -31,7 +31,7 @@ pub fn record<W: Words>(
 ) -> RunRecord {
     let mut builder = RecordBuilder::new(&net.scenario, director, now);
     for shard in &mut shards {
-        builder.add_log(shard.hosts.finish(now.0, &mut reports));
+        builder.add_log(shard.hosts.finish(now, &mut reports));
     }
     builder.enter(&reports);
     each_host(&shards, |host| builder.add_host(host.id, host.counts));
@@ -182,7 +182,7 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
     each_port(shards, |port| {
         let id = *ids.next().expect("a port for each process");
         let (name, level) = (topology.port_name(id), topology.level(LinkRef::Port(id)).to_string());
-        let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
+        let occupancy = port.held.map(|held| held.finish(now)).unwrap_or_default();
         rows.push(PortRow {
             port: Some(id),
             marked: port.counts.marked,
@@ -236,9 +236,9 @@ fn hops<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<HopRow> {
 
 /// Row of a port, from the counters of its link's sending end. A packet still in service at the end counts by the share
 /// already sent.
-fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: Instant) -> PortRow {
-    let ahead = sending_until.saturating_sub(now.0);
-    let (pauses, paused) = line.pauses(now.0);
+fn line_row(line: &Line, sending_until: Instant, name: String, level: String, now: Instant) -> PortRow {
+    let ahead = sending_until.since(now).0;
+    let (pauses, paused) = line.pauses(now);
     PortRow {
         port: None,
         name,

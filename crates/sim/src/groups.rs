@@ -152,9 +152,9 @@ impl Groups {
         scenario: &Scenario,
         group: &'a Group,
         number: u16,
-        at: u64,
+        at: Instant,
     ) -> &'a MulticastTree {
-        let epoch = self.changes.partition_point(|change| change.0 <= at);
+        let epoch = self.changes.partition_point(|change| change.0 <= at.0);
         let trees = group.epochs[epoch].get_or_init(|| cells(group.trees.into()));
         trees[usize::from(number % group.trees)].get_or_init(|| {
             let at = epoch.checked_sub(1).map_or(Instant::ZERO, |last| self.changes[last]);
@@ -171,7 +171,7 @@ impl Groups {
         scenario: &Scenario,
         (to, label): (HostAddr, PathLabel),
         node: NodeId,
-        at: u64,
+        at: Instant,
     ) -> impl Iterator<Item = PortId> + '_ {
         let tree = self.at(to).map(|group| self.tree(scenario, group, label.get(), at));
         tree.into_iter().flat_map(move |tree| tree.branches(node))

@@ -33,7 +33,12 @@ pub fn class<W: Words>(packet: &Packet<W>) -> &'static str {
 }
 
 /// The row of a packet that has just come to a port.
-fn row<W: Words>(net: &Network<W>, now: u64, packet: &Packet<W>, (flow, number, from, ..): Key) -> HopRow {
+fn row<W: Words>(
+    net: &Network<W>,
+    now: Instant,
+    packet: &Packet<W>,
+    (flow, number, from, ..): Key,
+) -> HopRow {
     HopRow {
         row: 0,
         flow,
@@ -43,7 +48,7 @@ fn row<W: Words>(net: &Network<W>, now: u64, packet: &Packet<W>, (flow, number, 
         class: class(packet),
         priority: packet.priority(),
         wire: packet.wire(net.trimmed),
-        at: Instant(now),
+        at: now,
         start: None,
         out: None,
         busy: Picos::ZERO,
@@ -92,13 +97,13 @@ impl HopLog {
     pub fn arrived<W: Words>(
         &mut self,
         net: &Network<W>,
-        (now, free_at): (u64, u64),
+        (now, free_at): (Instant, Instant),
         packet: &Packet<W>,
         queue: impl FnOnce(&mut dyn FnMut(&Packet<W>)),
     ) {
         let Some(key) = key(net, packet).filter(|_| net.hop_count.one_more()) else { return };
         let mut row = row(net, now, packet, key);
-        row.busy = Picos(free_at.saturating_sub(now));
+        row.busy = free_at.since(now);
         row.behind = self.served;
         queue(&mut |ahead| {
             let bytes = u64::from(ahead.wire(net.trimmed));
@@ -139,14 +144,14 @@ impl HopLog {
     pub fn served<W: Words>(
         &mut self,
         net: &Network<W>,
-        span: (u64, u64),
+        span: (Instant, Instant),
         packet: &Packet<W>,
         (line, before): (&Line, LineState),
     ) {
         let served = self.served;
         if let Some((place, row)) = self.find(net, packet) {
             row.behind = since(served, row.behind);
-            (row.start, row.out) = (Some(Instant(span.0)), Some(Instant(span.1)));
+            (row.start, row.out) = (Some(span.0), Some(span.1));
             row.outcome = before.outcome(line, row.outcome);
             self.waiting.remove(place);
         }
@@ -172,12 +177,12 @@ fn since(now: [u64; 2], then: [u64; 2]) -> [u64; 2] {
 pub fn at_nic<W: Words>(
     net: &Network<W>,
     host: HostId,
-    span: (u64, u64),
+    span: (Instant, Instant),
     packet: &Packet<W>,
     (line, before): (&Line, LineState),
 ) -> Option<HopRow> {
     let key = key(net, packet).filter(|_| net.hop_count.one_more())?;
-    let (start, out) = (Some(Instant(span.0)), Some(Instant(span.1)));
+    let (start, out) = (Some(span.0), Some(span.1));
     let outcome = before.outcome(line, "waiting");
     Some(HopRow { row: host.get(), start, out, outcome, ..row(net, span.0, packet, key) })
 }

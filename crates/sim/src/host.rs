@@ -69,12 +69,12 @@ pub struct Host<W, T> {
     pub line: Line,
     /// Window of the next planned visit.
     pub armed: u64,
-    /// Time from which the transport may have a packet to send; `u64::MAX` if it was polled and had none.
-    ready_at: u64,
+    /// Time from which the transport may have a packet to send; [`Instant::NEVER`] if it was polled and had none.
+    ready_at: Instant,
     /// When the NIC is free.
-    pub busy_until: u64,
+    pub busy_until: Instant,
     /// When the next flow starts.
-    next_start: u64,
+    next_start: Instant,
     inbox: Ring<Packet<W>>,
     /// Counters of the host's packets.
     pub counts: HostCounts,
@@ -103,11 +103,11 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             inbox: Ring::default(),
             starts: VecDeque::new(),
             held_back: None,
-            next_start: u64::MAX,
-            ready_at: u64::MAX,
+            next_start: Instant::NEVER,
+            ready_at: Instant::NEVER,
             armed: NOT_ARMED,
             line,
-            busy_until: 0,
+            busy_until: Instant::ZERO,
             incoming: Vec::new(),
             latest: [Peer { addr: NOBODY, paths: 1, hops: 0 }; 2],
             counts: HostCounts::default(),
@@ -130,43 +130,43 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     /// early enough for it.
     pub fn plan(&mut self, net: &Network<W>, start: FlowStart, prompt: bool) -> u64 {
         self.starts.push_back(start);
-        self.next_start = self.next_start.min(start.at.0);
-        self.due(net, start.at.0, prompt)
+        self.next_start = self.next_start.min(start.at);
+        self.due(net, start.at, prompt)
     }
 
     /// Last window in which a visit is early enough for an event at `at` to reach other processes in time. Packets
     /// leave only when the link is free, so the visit can wait for that; reports of flows cannot wait if they are
     /// awaited (`prompt`).
     #[inline]
-    fn due(&self, net: &Network<W>, at: u64, prompt: bool) -> u64 {
+    fn due(&self, net: &Network<W>, at: Instant, prompt: bool) -> u64 {
         if prompt {
             return net.grid.index(at);
         }
         net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
     }
 
-    /// Time of the next event; a time in the past if a visit now would find work. `u64::MAX` for never.
-    pub fn next_event(&self, window: Window) -> u64 {
+    /// Time of the next event; a time in the past if a visit now would find work. [`Instant::NEVER`] for never.
+    pub fn next_event(&self, window: Window) -> Instant {
         let link = self.busy_until.max(self.ready_at);
-        link.min(self.transport.next_timeout().0).min(self.next_arrival(window)).min(self.next_start)
+        link.min(self.transport.next_timeout()).min(self.next_arrival(window)).min(self.next_start)
     }
 
     /// When the next packet arrives.
     #[inline]
-    fn next_arrival(&self, window: Window) -> u64 {
-        self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
+    fn next_arrival(&self, window: Window) -> Instant {
+        self.inbox.front().map_or(Instant::NEVER, |packet| packet.time(window))
     }
 
     /// Processes every event before the end of the window. At equal times the link comes first, then timers, arrivals,
     /// and new flows. Returns the last window in which the next visit is early enough; `None` if no event is left.
     pub fn visit(&mut self, cx: &mut HostContext<'_, W>) -> Option<u64> {
-        let (mut latest, mut arrival) = (0, self.next_arrival(cx.env.window));
+        let (mut latest, mut arrival) = (Instant::ZERO, self.next_arrival(cx.env.window));
         loop {
             let link = self.busy_until.max(self.ready_at);
-            let timer = self.transport.next_timeout().0;
+            let timer = self.transport.next_timeout();
             let at = link.min(timer).min(arrival).min(self.next_start);
             if at >= cx.env.window.end {
-                return (at != u64::MAX).then(|| self.due(cx.env.net, at, cx.prompt));
+                return (at != Instant::NEVER).then(|| self.due(cx.env.net, at, cx.prompt));
             }
             let before = core::mem::replace(&mut latest, at);
             debug_assert!(at == timer || at >= before, "something at a host before what has happened there");
@@ -177,9 +177,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             if at == timer {
                 // An input may set a deadline in the past; it is met at once.
                 latest = at.max(before);
-                self.transport.handle_timeout(Instant(latest));
+                self.transport.handle_timeout(latest);
                 let next = self.transport.next_timeout();
-                debug_assert!(next.0 > at, "a deadline that was met stays: {next:?}");
+                debug_assert!(next > at, "a deadline that was met stays: {next:?}");
             } else if at == arrival {
                 self.arrive(cx, at);
                 arrival = self.next_arrival(cx.env.window);
@@ -192,7 +192,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// Passes the transport's events on, and marks the link as ready to poll the transport for packets.
     #[inline(always)]
-    fn after_input(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+    fn after_input(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         while let Some(event) = self.transport.poll_event() {
             self.report(cx, now, event);
         }
@@ -200,9 +200,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     #[inline(never)]
-    fn start(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+    fn start(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         let Some(start) = self.starts.pop_front() else { return };
-        self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
+        self.next_start = self.starts.front().map_or(Instant::NEVER, |start| start.at);
         let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
         let flow = FlowSpec {
             conn: conn_of(start.flow),
@@ -218,9 +218,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 self.start_group(cx, now, (start.transport, flow), of.into());
             }
             Some(Part { join: Join::Sources, index, of }) => {
-                self.transport.open_source(Instant(now), start.transport, flow, Source { index, of });
+                self.transport.open_source(now, start.transport, flow, Source { index, of });
             }
-            _ => self.transport.open(Instant(now), start.transport, flow),
+            _ => self.transport.open(now, start.transport, flow),
         }
     }
 
@@ -234,12 +234,12 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn start_group(
         &mut self,
         cx: &mut HostContext<'_, W>,
-        now: u64,
+        now: Instant,
         (transport, flow): (u8, FlowSpec),
         of: usize,
     ) {
         self.starts.drain(..of - 1);
-        self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
+        self.next_start = self.starts.front().map_or(Instant::NEVER, |start| start.at);
         let net = cx.env.net;
         let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow_of(flow.conn)))
         else {
@@ -250,16 +250,11 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             return;
         };
         let members: Vec<_> = group.receivers.iter().map(|host| self.member(net, *host)).collect();
-        self.transport.open_group(
-            Instant(now),
-            transport,
-            FlowSpec { to, paths: group.trees, ..flow },
-            &members,
-        );
+        self.transport.open_group(now, transport, FlowSpec { to, paths: group.trees, ..flow }, &members);
     }
 
     #[inline]
-    fn arrive(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+    fn arrive(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         let Some(packet) = self.inbox.pop() else { return };
         if cx.env.net.watches.any(Watches::RECEIVED) {
             self.log_arrival(cx, now, &packet);
@@ -277,7 +272,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             // The link polls the transport again after every input.
             return self.line.obey(signal, now);
         }
-        self.transport.handle(Instant(now), received(&packet, paths));
+        self.transport.handle(now, received(&packet, paths));
     }
 
     /// Counts a data packet that has arrived, or was returned, from the latest host that sent data.
@@ -322,13 +317,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     #[inline]
-    fn transmit(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+    fn transmit(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         if cx.env.net.sends_specially {
             return self.transmit_specially(cx, now);
         }
         match self.next_packet(cx, now) {
             Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
-            None => self.ready_at = u64::MAX,
+            None => self.ready_at = Instant::NEVER,
         }
     }
 
@@ -336,7 +331,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     /// blocks the packets behind it, as in a NIC with one queue.
     #[cold]
     #[inline(never)]
-    fn transmit_specially(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+    fn transmit_specially(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         self.line.change(now);
         let packet = self.held_back.take().or_else(|| self.next_packet(cx, now));
         let paused = |packet: &Packet<W>| self.line.pause.here >> packet.priority() & 1 != 0;
@@ -352,14 +347,14 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 let row = hops::at_nic(cx.env.net, self.id, (now, self.busy_until), &packet, line);
                 cx.log.recorded.hops.iter_mut().for_each(|hops| hops.rows.extend(row));
             }
-            None => self.ready_at = u64::MAX,
+            None => self.ready_at = Instant::NEVER,
         }
     }
 
     /// The next packet of the transport.
     #[inline(always)]
-    fn next_packet(&mut self, cx: &mut HostContext<'_, W>, now: u64) -> Option<Packet<W>> {
-        let packet = self.transport.poll_transmit(Instant(now))?;
+    fn next_packet(&mut self, cx: &mut HostContext<'_, W>, now: Instant) -> Option<Packet<W>> {
+        let packet = self.transport.poll_transmit(now)?;
         self.counts.data_sent += u64::from(packet.class == Class::Data);
         self.counts.retransmitted += u64::from(packet.again);
         if cx.env.net.watches.any(Watches::SENT) {
@@ -396,21 +391,21 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     /// Writes the probe records of an arriving packet.
     #[cold]
     #[inline(never)]
-    fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
+    fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: Instant, packet: &Packet<W>) {
         let peer = cx.env.net.topology().host(packet.from()).unwrap_or(self.id);
         let received = received(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
         let kind = cx.env.net.headers.kind(received.header);
-        let packet = packet_received(Instant(now), (self.id, peer), kind, &received);
+        let packet = packet_received(now, (self.id, peer), kind, &received);
         cx.log.recorded.note(&Seen::Packet(packet));
     }
 
     /// Writes the probe records of a departing packet.
     #[cold]
     #[inline(never)]
-    fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Transmit<Packed<W>>) {
+    fn log_departure(&self, cx: &mut HostContext<'_, W>, now: Instant, packet: &Transmit<Packed<W>>) {
         let kind = cx.env.net.headers.kind(packet.header);
         let peer = cx.env.net.topology().host(packet.to).unwrap_or(self.id);
-        let packet = packet_sent(Instant(now), (self.id, peer), kind, packet);
+        let packet = packet_sent(now, (self.id, peer), kind, packet);
         cx.log.recorded.note(&Seen::Packet(packet));
     }
 

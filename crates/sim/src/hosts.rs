@@ -5,7 +5,7 @@ use pullnet_rng::Seed;
 use pullnet_session::{HostCounts, HostLog, Report};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{FlowStatus, HostInfo, Words};
-use pullnet_units::HostId;
+use pullnet_units::{HostId, Instant};
 use pullnet_workload::FlowStart;
 
 use crate::agenda::{Agenda, NOT_ARMED};
@@ -43,7 +43,7 @@ pub trait Hosts<W: Words>: Side<W> {
     /// Whole data packets that have arrived, weighted by the hop counts of their paths.
     fn packet_hops(&self) -> u64;
     /// Ends the run: reports the bytes that unfinished flows have delivered. Returns the records of probes.
-    fn finish(&mut self, now: u64, reports: &mut Vec<Report>) -> HostLog;
+    fn finish(&mut self, now: Instant, reports: &mut Vec<Report>) -> HostLog;
     /// Visits every host in the order of processes.
     fn each(&self, visit: &mut dyn FnMut(HostView<'_>));
     /// Visits every open flow, once for each end that knows of it.
@@ -58,7 +58,7 @@ pub struct HostView<'a> {
     /// The NIC.
     pub line: &'a Line,
     /// When the NIC is free.
-    pub busy_until: u64,
+    pub busy_until: Instant,
     /// Counters of the host's packets.
     pub counts: &'a HostCounts,
     /// Running hash of the host's events.
@@ -208,7 +208,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
             for (position, host) in (0..).zip(&mut self.hosts) {
                 let at = host.next_event(window);
                 let due = net.grid.index(at).max(window.index);
-                if at < u64::MAX && due < host.armed {
+                if at < Instant::NEVER && due < host.armed {
                     self.agenda.arm(&mut host.armed, position, due, window.index);
                 }
             }
@@ -235,7 +235,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
         self.hosts.iter().map(|host| host.counts.packet_hops).sum()
     }
 
-    fn finish(&mut self, now: u64, reports: &mut Vec<Report>) -> HostLog {
+    fn finish(&mut self, now: Instant, reports: &mut Vec<Report>) -> HostLog {
         reports.append(&mut self.reports);
         self.hosts.iter_mut().for_each(|host| host.finish(now, reports, &mut self.log));
         core::mem::take(&mut self.log)

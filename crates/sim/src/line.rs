@@ -34,7 +34,7 @@ pub struct Line {
     bytes: u64,
     /// Data and control packets sent.
     packets: [u64; 2],
-    delay: u64,
+    delay: Picos,
     /// Without an exact time for a link that does not stay sound, and for packets that cut through.
     pace: Pace,
     /// Index of this link at its other end.
@@ -64,21 +64,21 @@ struct Trouble {
     /// Data packets that came into being as copies at the other end.
     copied: u64,
     /// Time in service beyond the time at the built rate: the link was slower for a while.
-    slower: u64,
+    slower: Picos,
     /// Packets lost on the link or dropped in front of it.
     losses: LostPackets,
     /// Pause frames sent.
     pauses: u64,
     /// Time for which some priority was paused here, until `since`.
-    paused: u64,
+    paused: Picos,
     /// Start of the current pause.
-    since: u64,
-    /// When it ends without a further signal; `u64::MAX` for never.
-    until: u64,
+    since: Instant,
+    /// When it ends without a further signal; `Instant::NEVER` for never.
+    until: Instant,
     /// Quanta of the latest signal for the other end.
     quanta: u16,
-    /// When the signal to the other end is repeated; `u64::MAX` for never.
-    repeat: u64,
+    /// When the signal to the other end is repeated; `Instant::NEVER` for never.
+    repeat: Instant,
 }
 
 impl Line {
@@ -96,7 +96,7 @@ impl Line {
         };
         Self {
             salt,
-            delay: built.delay.0,
+            delay: built.delay,
             pace,
             cut,
             ingress,
@@ -119,7 +119,7 @@ impl Line {
     pub const HOTTEST: usize = core::mem::offset_of!(Self, delay);
 
     #[inline]
-    fn time(&self, size: u32) -> u64 {
+    fn time(&self, size: u32) -> Picos {
         self.pace.time(size, || self.rate())
     }
 
@@ -133,14 +133,14 @@ impl Line {
 
     /// Earliest time at which a packet of `size` bytes that starts at `start` can be at the other end.
     #[inline]
-    pub fn reaches(&self, start: u64, size: u32) -> u64 {
+    pub fn reaches(&self, start: Instant, size: u32) -> Instant {
         let Some(time) = self.pace.exact(size) else { return self.reaches_specially(start, size) };
         start + time + self.delay
     }
 
     /// [`Line::reaches`] where a byte does not take a whole number of picoseconds, or packets cut through.
     #[inline(never)]
-    fn reaches_specially(&self, start: u64, size: u32) -> u64 {
+    fn reaches_specially(&self, start: Instant, size: u32) -> Instant {
         start + self.time(self.cut.map_or(size, |cut| size.min(cut.head))) + self.delay
     }
 
@@ -161,8 +161,8 @@ impl Line {
 
     /// Time that the link was sending, to within a picosecond for each packet.
     pub fn busy(&self) -> Picos {
-        let slower = self.trouble.as_ref().map_or(0, |trouble| trouble.slower);
-        Picos(self.rate.serialization(Bytes(self.bytes)).0 + slower)
+        let slower = self.trouble.as_ref().map_or(Picos::ZERO, |trouble| trouble.slower);
+        self.rate.serialization(Bytes(self.bytes)).saturating_add(slower)
     }
 
     /// Puts `packet` on the link at `start`. Pushes it to `out` with its arrival time unless the link loses it. Returns
@@ -171,10 +171,10 @@ impl Line {
     pub fn send<W: Words>(
         &mut self,
         net: &Network<W>,
-        start: u64,
+        start: Instant,
         packet: &Packet<W>,
         out: &mut Outbox<W>,
-    ) -> u64 {
+    ) -> Instant {
         let size = packet.wire(net.trimmed);
         debug_assert!(size >= net.shortest, "a packet of {size} B, shorter than {} B", net.shortest);
         self.packets[usize::from(packet.is_control())] += 1;
@@ -188,9 +188,15 @@ impl Line {
 
     /// `packet` has left at `until` and will arrive.
     #[inline(always)]
-    fn emit<W: Words>(&mut self, net: &Network<W>, until: u64, mut packet: Packet<W>, out: &mut Outbox<W>) {
+    fn emit<W: Words>(
+        &mut self,
+        net: &Network<W>,
+        until: Instant,
+        mut packet: Packet<W>,
+        out: &mut Outbox<W>,
+    ) {
         let arrival = until + self.delay;
-        packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
+        packet.arrives(arrival, order::place(arrival.0, self.salt, self.ingress));
         let target = net.target(&self.next, &packet, &mut self.chance, arrival);
         out.push(target, packet);
     }
@@ -200,18 +206,18 @@ impl Line {
     fn arrival<W: Words>(
         &self,
         net: &Network<W>,
-        (start, until): (u64, u64),
+        (start, until): (Instant, Instant),
         packet: &Packet<W>,
         egress: BitsPerSec,
-    ) -> u64 {
+    ) -> Instant {
         let Some(cut) = self.cut else { return until + self.delay };
-        let rate = net.schedule(self.link).map_or(self.rate, |faults| faults.at(Instant(start)).rate);
+        let rate = net.schedule(self.link).map_or(self.rate, |faults| faults.at(start).rate);
         let size = packet.wire(net.trimmed);
         let needed = cut.needed(size.into(), rate, egress);
         if needed == u64::from(size) {
             return until + self.delay;
         }
-        start + rate.serialization(Bytes(needed)).0 + self.delay
+        start + rate.serialization(Bytes(needed)) + self.delay
     }
 
     /// [`Line::send`] for a link with faults, with packets that are copied or cut through, or whose rate is not a whole number of
@@ -221,10 +227,10 @@ impl Line {
     fn send_specially<W: Words>(
         &mut self,
         net: &Network<W>,
-        start: u64,
+        start: Instant,
         packet: Packet<W>,
         out: &mut Outbox<W>,
-    ) -> u64 {
+    ) -> Instant {
         let (faults, size) = (net.schedule(self.link), packet.wire(net.trimmed));
         let until = start + self.time_at(net, start, size);
         if faults.is_some_and(|faults| self.loses(faults, start, until + self.delay)) {
@@ -246,7 +252,7 @@ impl Line {
     fn emit_early<W: Words>(
         &mut self,
         net: &Network<W>,
-        span: (u64, u64),
+        span: (Instant, Instant),
         packet: Packet<W>,
         out: &mut Outbox<W>,
     ) {
@@ -257,8 +263,8 @@ impl Line {
     }
 
     /// `packet` as it arrives at the other end at `arrival`.
-    fn arriving<W: Words>(&self, mut packet: Packet<W>, arrival: u64) -> Packet<W> {
-        packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
+    fn arriving<W: Words>(&self, mut packet: Packet<W>, arrival: Instant) -> Packet<W> {
+        packet.arrives(arrival, order::place(arrival.0, self.salt, self.ingress));
         packet
     }
 
@@ -266,7 +272,7 @@ impl Line {
     fn emit_copies<W: Words>(
         &mut self,
         net: &Network<W>,
-        span: (u64, u64),
+        span: (Instant, Instant),
         packet: Packet<W>,
         out: &mut Outbox<W>,
     ) {
@@ -291,42 +297,42 @@ impl Line {
     }
 
     /// Queues `signal` for the other end; the pause frame leaves as soon as the link is free.
-    pub fn tell(&mut self, signal: Signal, now: u64) {
+    pub fn tell(&mut self, signal: Signal, now: Instant) {
         self.pause.told = signal.paused;
         self.pause.pending = true;
         let lasts = self.quanta(signal);
         let trouble = self.trouble.get_or_insert_default();
         trouble.quanta = signal.quanta;
-        trouble.repeat = lasts.map_or(u64::MAX, |lasts| now + lasts / 2);
+        trouble.repeat = lasts.map_or(Instant::NEVER, |lasts| now + Picos(lasts.0 / 2));
     }
 
     /// Length of a pause in picoseconds; `None` if it does not end by itself.
-    fn quanta(&self, signal: Signal) -> Option<u64> {
+    fn quanta(&self, signal: Signal) -> Option<Picos> {
         let timed = signal.paused != 0 && signal.quanta != 0;
-        timed.then(|| self.rate.serialization(Bytes(64 * u64::from(signal.quanta))).0)
+        timed.then(|| self.rate.serialization(Bytes(64 * u64::from(signal.quanta))))
     }
 
     /// Obeys `signal` from the other end, which arrives at `now`.
-    pub fn obey(&mut self, signal: Signal, now: u64) {
+    pub fn obey(&mut self, signal: Signal, now: Instant) {
         let (until, trouble) = (self.quanta(signal), self.trouble.get_or_insert_default());
         if self.pause.here != 0 {
-            trouble.paused += now - trouble.since;
+            trouble.paused = trouble.paused.saturating_add(now.since(trouble.since));
         }
         trouble.since = now;
-        trouble.until = until.map_or(u64::MAX, |lasts| now + lasts);
+        trouble.until = until.map_or(Instant::NEVER, |lasts| now + lasts);
         self.pause.here = signal.paused;
     }
 
     /// When a pause ends by itself, or its signal is repeated.
-    pub fn next_change(&self) -> u64 {
-        let Some(trouble) = &self.trouble else { return u64::MAX };
-        let end = if self.pause.here == 0 { u64::MAX } else { trouble.until };
+    pub fn next_change(&self) -> Instant {
+        let Some(trouble) = &self.trouble else { return Instant::NEVER };
+        let end = if self.pause.here == 0 { Instant::NEVER } else { trouble.until };
         let repeats = self.pause.told != 0 && !self.pause.pending;
         if repeats { end.min(trouble.repeat) } else { end }
     }
 
     /// Ends and repeats the pauses that are due at `now`.
-    pub fn change(&mut self, now: u64) {
+    pub fn change(&mut self, now: Instant) {
         if self.pause.here != 0 && self.trouble.as_ref().is_some_and(|trouble| trouble.until <= now) {
             self.obey(Signal { paused: 0, quanta: 0 }, now);
         }
@@ -340,7 +346,12 @@ impl Line {
     /// Puts the pause frame that is pending on the link at `start`. Returns when its last bit has left.
     #[cold]
     #[inline(never)]
-    pub fn send_signal<W: Words>(&mut self, net: &Network<W>, start: u64, out: &mut Outbox<W>) -> u64 {
+    pub fn send_signal<W: Words>(
+        &mut self,
+        net: &Network<W>,
+        start: Instant,
+        out: &mut Outbox<W>,
+    ) -> Instant {
         let trouble = self.trouble.get_or_insert_default();
         trouble.pauses += 1;
         self.pause = Pause { pending: false, sending: true, ..self.pause };
@@ -354,17 +365,17 @@ impl Line {
         if faults.is_some_and(|faults| self.loses(faults, start, arrival)) {
             self.note_loss(net, &packet);
         } else {
-            packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
+            packet.arrives(arrival, order::place(arrival.0, self.salt, self.ingress));
             out.push(net.other_end(self.link), packet);
         }
         until
     }
 
     /// Pause frames sent, and how long some priority was paused here until `now`.
-    pub fn pauses(&self, now: u64) -> (u64, Picos) {
+    pub fn pauses(&self, now: Instant) -> (u64, Picos) {
         let Some(trouble) = &self.trouble else { return (0, Picos::ZERO) };
-        let still = if self.pause.here == 0 { 0 } else { now.saturating_sub(trouble.since) };
-        (trouble.pauses, Picos(trouble.paused + still))
+        let still = if self.pause.here == 0 { Picos::ZERO } else { now.since(trouble.since) };
+        (trouble.pauses, trouble.paused.saturating_add(still))
     }
 
     #[cold]
@@ -399,7 +410,7 @@ impl Line {
     }
 
     /// Time on the link for `size` bytes that start at `at`.
-    fn time_at<W: Words>(&mut self, net: &Network<W>, at: u64, size: u32) -> u64 {
+    fn time_at<W: Words>(&mut self, net: &Network<W>, at: Instant, size: u32) -> Picos {
         match net.schedule(self.link) {
             Some(faults) => self.faulty_time(faults, at, size),
             None => self.time(size),
@@ -408,8 +419,8 @@ impl Line {
 
     /// Time on a link whose rate may differ from the built one.
     #[cold]
-    fn faulty_time(&mut self, faults: &LinkSchedule, at: u64, size: u32) -> u64 {
-        let rate = faults.at(Instant(at)).rate;
+    fn faulty_time(&mut self, faults: &LinkSchedule, at: Instant, size: u32) -> Picos {
+        let rate = faults.at(at).rate;
         if rate == self.rate {
             return self.time(size);
         }
@@ -422,9 +433,9 @@ impl Line {
     /// Whether the link loses a packet: down at any time between first bit and arrival, lossy, or corrupting. The other
     /// end detects the damage and discards the packet.
     #[cold]
-    fn loses(&mut self, faults: &LinkSchedule, start: u64, arrival: u64) -> bool {
-        let state = faults.at(Instant(start));
-        let within = |at: &Instant| start < at.0 && at.0 < arrival;
+    fn loses(&mut self, faults: &LinkSchedule, start: Instant, arrival: Instant) -> bool {
+        let state = faults.at(start);
+        let within = |at: &Instant| start < *at && *at < arrival;
         let cut = faults.changes().iter().any(|(at, state)| within(at) && !state.up);
         let kept = (1.0 - state.loss) * (1.0 - state.corrupt);
         !state.up || cut || self.chance.unit() >= kept

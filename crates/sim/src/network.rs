@@ -173,7 +173,7 @@ pub struct Network<W> {
     /// Bytes on the wire that a trim leaves; 0 if no packet is ever trimmed.
     pub trimmed: u32,
     /// How long a returned header takes to the port that leads to its sender, in picoseconds.
-    pub return_latency: u64,
+    pub return_latency: Picos,
     /// Readers of packet headers.
     pub headers: Headers<W>,
     /// Bytes on the wire of the largest packet.
@@ -181,7 +181,7 @@ pub struct Network<W> {
     /// Groups of receivers; `None` in a run that never has any.
     pub groups: Option<Groups>,
     /// Measurement window in picoseconds.
-    pub measure: (u64, u64),
+    pub measure: (Instant, Instant),
     /// Whether ports record how many packets they hold, or which.
     pub records_held: bool,
     /// Events that probes record.
@@ -210,9 +210,9 @@ impl<W: Words> Network<W> {
         let shortest = switching.trimmed.map_or(header, |trimmed| trimmed.min(header));
         let shortest = if switching.pauses { shortest.min(PAUSE_FRAME.into()) } else { shortest };
         let links = lookahead(&scenario, shortest);
-        let return_latency = switching.return_latency.map_or(links, |latency| latency.0);
+        let return_latency = switching.return_latency.unwrap_or(links);
         let grid = Grid::new(links.min(return_latency));
-        let measure = (scenario.measure.0.0, scenario.measure.1.0);
+        let measure = scenario.measure;
         let watches = scenario.probes.watches();
         let records_delivery = watches.any(Watches::DELIVERED) || scenario.probes.series.is_some();
         let records_held = watches.any(Watches::INCIDENTS)
@@ -362,7 +362,7 @@ impl<W: Words> Network<W> {
     /// The process that `packet` goes to next, arriving at `at`. Calls that are not inlined get a copy of `packet`: if
     /// its address escaped, the packet would have to be kept in memory instead of registers.
     #[inline(always)]
-    pub fn target(&self, next: &Next, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
+    pub fn target(&self, next: &Next, packet: &Packet<W>, chance: &mut SmallStream, at: Instant) -> Target {
         match next {
             Next::Fork(fork) => Target::Port(fork.process(packet.to().0, packet.label())),
             Next::Host(host) => Target::Host(*host),
@@ -372,7 +372,13 @@ impl<W: Words> Network<W> {
 
     /// The same for all switches, also if arithmetic on bit fields is not enough.
     #[inline(never)]
-    fn target_elsewhere(&self, next: &Next, packet: Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
+    fn target_elsewhere(
+        &self,
+        next: &Next,
+        packet: Packet<W>,
+        chance: &mut SmallStream,
+        at: Instant,
+    ) -> Target {
         let (to, label) = (packet.to().0, packet.label());
         match next {
             Next::Host(host) => Target::Host(*host),
@@ -384,13 +390,25 @@ impl<W: Words> Network<W> {
     }
 
     /// Next process of a switch of a tree that chooses itself.
-    fn tree_choice(&self, hop: &ProcessHop, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
+    fn tree_choice(
+        &self,
+        hop: &ProcessHop,
+        packet: &Packet<W>,
+        chance: &mut SmallStream,
+        at: Instant,
+    ) -> Target {
         let (first, count) = Self::tree_ports(hop, packet);
         self.choose(count, |n| first.plus(n), first.index() as u32, packet, chance, at)
     }
 
     /// Next process of a switch whose paths are in tables.
-    fn table_choice(&self, node: NodeId, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
+    fn table_choice(
+        &self,
+        node: NodeId,
+        packet: &Packet<W>,
+        chance: &mut SmallStream,
+        at: Instant,
+    ) -> Target {
         let topology = self.topology();
         let process = |port: PortId| self.numbering.of_port[port];
         let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
@@ -437,7 +455,7 @@ impl<W: Words> Network<W> {
         salt: u32,
         packet: &Packet<W>,
         chance: &mut SmallStream,
-        at: u64,
+        at: Instant,
     ) -> Target {
         let first = match self.scenario.forwarding {
             // If the switch chooses on arrival, any of its ports will do as the packet's address.
@@ -449,10 +467,9 @@ impl<W: Words> Network<W> {
     }
 
     /// Whether the link of a port process is up at `at`.
-    pub fn works(&self, process: ProcessId, at: u64) -> bool {
+    pub fn works(&self, process: ProcessId, at: Instant) -> bool {
         let port = LinkRef::Port(self.numbering.port[process]);
-        self.scenario.faults.is_empty()
-            || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
+        self.scenario.faults.is_empty() || self.schedule(port).is_none_or(|schedule| schedule.at(at).up)
     }
 
     /// Rate of the link of a port process.
@@ -473,7 +490,12 @@ impl<W: Words> Network<W> {
 
     /// The ports by which the switch that `link` leads to sends copies of `packet`, which arrives there at
     /// `at`.
-    pub fn copies(&self, link: LinkRef, packet: &Packet<W>, at: u64) -> impl Iterator<Item = ProcessId> + '_ {
+    pub fn copies(
+        &self,
+        link: LinkRef,
+        packet: &Packet<W>,
+        at: Instant,
+    ) -> impl Iterator<Item = ProcessId> + '_ {
         let (to, node) = ((packet.to(), packet.label()), self.topology().link_ends(link).1);
         let ports = self.groups.iter().flat_map(move |groups| groups.branches(&self.scenario, to, node, at));
         ports.map(|port| self.numbering.of_port[port])
@@ -491,11 +513,11 @@ impl<W: Words> Network<W> {
 
 /// Lookahead in picoseconds, the least time of any packet between two processes: delay and serialisation of the
 /// shortest packet.
-fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
+fn lookahead(scenario: &Scenario, shortest: u32) -> Picos {
     let size = pullnet_units::Bytes(shortest.into());
     let topology = &scenario.topology;
     let links = topology.links().map(|link| topology.link(link));
-    links.map(|link| link.delay.0 + link.rate.serialization(size).0).min().unwrap_or(1)
+    links.map(|link| link.delay.saturating_add(link.rate.serialization(size))).min().unwrap_or(Picos(1))
 }
 
 /// Salts of the order of simultaneous arrivals, by node. They depend on the number among switches only, so that they

@@ -26,7 +26,7 @@ impl PortNotes {
     }
 
     /// The queue has done something to a packet at `now`.
-    pub fn note<W: Words>(&mut self, net: &Network<W>, now: u64, outcome: &Outcome<Packet<W>>) {
+    pub fn note<W: Words>(&mut self, net: &Network<W>, now: Instant, outcome: &Outcome<Packet<W>>) {
         let (incident, packet) = match outcome {
             Outcome::Marked(packet) => (Incident::Marked, packet),
             Outcome::Trimmed(packet) => (Incident::Trimmed, packet),
@@ -43,6 +43,6 @@ impl PortNotes {
             priority: packet.priority(),
             wire: packet.wire(net.trimmed),
         };
-        self.recorded.note(&Seen::Incident { at: Instant(now), incident, packet });
+        self.recorded.note(&Seen::Incident { at: now, incident, packet });
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pullnet_qdisc::{Discipline, order, with_discipline};
 use pullnet_scenario::Scenario;
 use pullnet_transport::{Header, Packed, Small};
-use pullnet_units::PortId;
+use pullnet_units::{Instant, PortId};
 
 use crate::clock::Window;
 use crate::counts::PortCounts;
@@ -37,7 +37,7 @@ impl Header for Blank {
 pub struct OnePort {
     /// All departures, with the time at the other end: ordinary packets at the end of the link, returned headers at the
     /// next port.
-    pub emissions: Vec<(u64, Packet<Small>)>,
+    pub emissions: Vec<(Instant, Packet<Small>)>,
     /// Steps at which packets were trimmed, returned or dropped.
     pub steps: Vec<PortStep>,
 }
@@ -46,7 +46,7 @@ pub struct OnePort {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortStep {
     /// Picoseconds since the start.
-    pub at: u64,
+    pub at: Instant,
     /// Packets trimmed.
     pub trimmed: u64,
     /// Headers sent back.
@@ -56,7 +56,11 @@ pub struct PortStep {
 }
 
 /// Feeds `arrivals` (time in picoseconds, number of the link, packet), in order of time, to port `port` of `scenario`.
-pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet<Small>)]) -> OnePort {
+pub fn one_port(
+    scenario: &Arc<Scenario>,
+    port: PortId,
+    arrivals: &[(Instant, u16, Packet<Small>)],
+) -> OnePort {
     with_discipline!(&scenario.switch, |config: Q| drive::<Q<Packet<Small>>>(
         scenario, config, port, arrivals
     ))
@@ -66,7 +70,7 @@ fn drive<Q: Discipline<Packet<Small>>>(
     scenario: &Arc<Scenario>,
     config: &Q::Config,
     id: PortId,
-    arrivals: &[(u64, u16, Packet<Small>)],
+    arrivals: &[(Instant, u16, Packet<Small>)],
 ) -> OnePort {
     let rules = Q::rules(config);
     let framings = stack::framings(&scenario.transports);
@@ -75,10 +79,10 @@ fn drive<Q: Discipline<Packet<Small>>>(
     let mut port = ports::port::<Small, Q>(&net, &rules, id);
     // A single port needs no windows: this window covers all times that packets can express.
     let salt = net.salt(scenario.topology.ports[id].node);
-    let window = Window { start: 0, end: 1 << 46, index: 0 };
+    let window = Window { start: Instant(0), end: Instant(1 << 46), index: 0 };
     for (at, link, packet) in arrivals {
         let mut packet = *packet;
-        packet.arrives(*at, order::place(*at, salt, *link));
+        packet.arrives(*at, order::place(at.0, salt, *link));
         port.expect(&net, window, &packet);
     }
     let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Outbox::default(), Vec::new());
@@ -95,7 +99,7 @@ fn drive<Q: Discipline<Packet<Small>>>(
 }
 
 /// The difference between two counts, if there is one.
-fn step(at: u64, before: &PortCounts, after: &PortCounts) -> Option<PortStep> {
+fn step(at: Instant, before: &PortCounts, after: &PortCounts) -> Option<PortStep> {
     let trimmed = after.trimmed - before.trimmed;
     let returned = after.returned - before.returned;
     let dropped = after.dropped - before.dropped;

@@ -2,7 +2,7 @@ use core::hint::cold_path;
 
 use pullnet_qdisc::{Item, Signal, order};
 use pullnet_transport::{Fate, HostAddr, Packed, Transmit, Words};
-use pullnet_units::{PathLabel, WireLen};
+use pullnet_units::{Instant, PathLabel, WireLen};
 
 use crate::clock::Window;
 
@@ -89,20 +89,20 @@ impl<W: Words> Packet<W> {
 
     /// Sets the arrival time, and the place among simultaneous arrivals ([`order::place`]).
     #[inline]
-    pub fn arrives(&mut self, at: u64, place: u16) {
-        self.key = at << 16 | u64::from(place);
+    pub fn arrives(&mut self, at: Instant, place: u16) {
+        self.key = at.0 << 16 | u64::from(place);
     }
 
     /// Replaces the place among simultaneous arrivals by the number of the link that the packet came by. Afterwards the
     /// packet cannot be sorted any more.
-    pub fn reveal_ingress(&mut self, at: u64, salt: u16) {
-        self.key = at << 16 | u64::from(order::ingress(at, salt, self.key as u16));
+    pub fn reveal_ingress(&mut self, at: Instant, salt: u16) {
+        self.key = at.0 << 16 | u64::from(order::ingress(at.0, salt, self.key as u16));
     }
 
     /// Arrival time.
     #[inline]
-    pub fn time(&self, window: Window) -> u64 {
-        window.start.wrapping_add_signed(self.key.wrapping_sub(window.start << 16) as i64 >> 16)
+    pub fn time(&self, window: Window) -> Instant {
+        Instant(window.start.0.wrapping_add_signed(self.key.wrapping_sub(window.start.0 << 16) as i64 >> 16))
     }
 
     /// Whether it arrives before `other`; at the same time the place decides.
@@ -284,11 +284,11 @@ mod tests {
 
     #[test]
     fn arrival_times_survive_the_wrap_of_48_bits() {
-        let window = Window { start: (1 << 48) - 5, end: (1 << 48) + 1_000, index: 0 };
+        let window = Window { start: Instant((1 << 48) - 5), end: Instant((1 << 48) + 1_000), index: 0 };
         let mut packet = Packet::<Small>::new(HostAddr(1), HostAddr(2), sent(true), Packed::default());
         for at in [(1 << 48) - 900, (1 << 48) - 5, (1 << 48) + 800] {
-            packet.arrives(at, 65535);
-            assert_eq!(packet.time(window), at);
+            packet.arrives(Instant(at), 65535);
+            assert_eq!(packet.time(window), Instant(at));
         }
     }
 

@@ -6,7 +6,7 @@ use core::mem::offset_of;
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Rank, Ring, Signal, order};
 use pullnet_rng::SmallStream;
 use pullnet_transport::{Fate, Hop, Words};
-use pullnet_units::{BitsPerSec, Instant, NodeId};
+use pullnet_units::{BitsPerSec, Instant, NodeId, Picos};
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
@@ -50,7 +50,7 @@ pub struct PortContext<'a, W: Words, Q: Discipline<Packet<W>>> {
 struct OwnLine<T>(T);
 
 /// Flag of an idle link, beside the time since when it is idle.
-pub const IDLE: u64 = 1 << 63;
+pub const IDLE: Instant = Instant(1 << 63);
 
 /// Ranks that decide the next event at a port.
 struct Ahead {
@@ -77,8 +77,8 @@ pub struct Incidents {
 /// so that the fields stay in registers on the way of most packets.
 struct Surroundings<'a, 'b, W> {
     env: &'a mut Env<'b, W>,
-    now: u64,
-    wake: &'a mut u64,
+    now: Instant,
+    wake: &'a mut Instant,
     line: &'a mut Line,
     incidents: &'a mut Incidents,
 }
@@ -89,7 +89,7 @@ impl<'b, W: Words> Surroundings<'_, 'b, W> {
         let (net, node, index) = (self.env.net, self.incidents.node, self.incidents.index);
         let arrival = self.now + net.return_latency;
         header.turn_round();
-        header.arrives(arrival, order::place(arrival, net.salt(node), RECIRCULATED | index));
+        header.arrives(arrival, order::place(arrival.0, net.salt(node), RECIRCULATED | index));
         let target = net.target(&net.next_at(node), &header, &mut self.line.chance, arrival);
         self.env.out.push(target, header);
     }
@@ -140,7 +140,7 @@ impl<'b, W: Words> Surroundings<'_, 'b, W> {
 
 impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
     fn now(&self) -> Instant {
-        Instant(self.now)
+        self.now
     }
 
     fn rate(&self) -> BitsPerSec {
@@ -180,7 +180,7 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
     }
 
     fn wake(&mut self, at: Instant) {
-        *self.wake = (*self.wake).min(at.0.max(self.now + 1));
+        *self.wake = (*self.wake).min(at.max(self.now + Picos(1)));
     }
 
     fn paused(&self) -> u8 {
@@ -210,15 +210,15 @@ macro_rules! act {
 pub struct Port<W, Q> {
     /// Occupancy; `None` if no probe records it.
     pub held: Option<Box<Held>>,
-    /// When the queue wants to be served again, or when a pause frame is due; `u64::MAX` for never.
-    wake: u64,
+    /// When the queue wants to be served again, or when a pause frame is due; [`Instant::NEVER`] for never.
+    wake: Instant,
     /// The link.
     pub line: Line,
     /// Window of the next planned visit.
     pub armed: u64,
     /// Time at which the packet in service has left. If the link is idle: time at which the last packet had left, with
     /// [`IDLE`].
-    completion: u64,
+    completion: Instant,
     /// Number of data packets, and of packets of any kind, that can still arrive before one may be trimmed or sent
     /// back. Counted at the latest visit, and reduced by later arrivals.
     data_room: i32,
@@ -244,7 +244,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     ) -> Self {
         let mut port = Self {
             held,
-            wake: u64::MAX,
+            wake: Instant::NEVER,
             line,
             armed: NOT_ARMED,
             completion: IDLE,
@@ -276,7 +276,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// Earliest time at which an arriving packet can be at the other end of the link.
     #[inline(always)]
-    fn leaves(&self, net: &Network<W>, at: u64, packet: &Packet<W>) -> u64 {
+    fn leaves(&self, net: &Network<W>, at: Instant, packet: &Packet<W>) -> Instant {
         let whole = !packet.is_control() && self.data_room >= 0;
         let size = if whole { packet.sent_size().into() } else { net.shortest };
         self.line.reaches(at.max(self.free_at()), size)
@@ -285,7 +285,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// Last window in which a visit is early enough if a packet may be at the other end of the link at `out`, and the
     /// next packet arrives at `arrival`.
     #[inline(always)]
-    fn in_time(&self, net: &Network<W>, out: u64, arrival: impl FnOnce() -> u64) -> u64 {
+    fn in_time(&self, net: &Network<W>, out: Instant, arrival: impl FnOnce() -> Instant) -> u64 {
         let due = net.grid.index(out) - 1;
         if self.control_room >= 0 {
             return due;
@@ -305,23 +305,23 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// Earliest time at which the link can be free; a time in the past if it is free.
     #[inline]
-    fn free_at(&self) -> u64 {
-        self.completion & !IDLE
+    fn free_at(&self) -> Instant {
+        Instant(self.completion.0 & !IDLE.0)
     }
 
     /// When the packet in service has left; a time in the past if there is none.
-    pub fn sending_until(&self) -> u64 {
+    pub fn sending_until(&self) -> Instant {
         self.free_at()
     }
 
     #[inline]
-    fn next_arrival(&self, window: Window) -> u64 {
-        self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
+    fn next_arrival(&self, window: Window) -> Instant {
+        self.inbox.front().map_or(Instant::NEVER, |packet| packet.time(window))
     }
 
     /// Time of the next event here; at least [`IDLE`] if there is none.
     #[inline]
-    pub fn next_event(&self, window: Window) -> u64 {
+    pub fn next_event(&self, window: Window) -> Instant {
         self.next_arrival(window).min(self.next_own())
     }
 
@@ -380,7 +380,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         queue.queued(true) + queue.queued(false) + u32::from(self.completion < IDLE)
     }
 
-    fn record_held(&mut self, now: u64) {
+    fn record_held(&mut self, now: Instant) {
         if let Some(held) = &mut self.held {
             held.set(now, self.queue.0.data_held());
             let (queue, line, counts) = (&self.queue.0, &self.line, &self.incidents.counts);
@@ -432,7 +432,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// Time of the port's own next event: the packet in service has left, or the queue is to be served.
     #[inline(always)]
-    fn next_own(&self) -> u64 {
+    fn next_own(&self) -> Instant {
         if Self::WAKES { self.completion.min(self.wake) } else { self.completion }
     }
 
@@ -444,7 +444,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         &mut self,
         cx: &mut PortContext<'_, W, Q>,
         ahead: &mut Ahead,
-    ) -> Option<u64> {
+    ) -> Option<Instant> {
         let mut now = self.next_own();
         if ahead.arrival < ahead.bound {
             let packet = self.inbox.pop()?;
@@ -458,7 +458,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
                 return Some(now);
             }
         } else if Self::WAKES && now < cx.env.window.end && now < self.completion {
-            self.wake = u64::MAX;
+            self.wake = Instant::NEVER;
             if Q::SIGNALS {
                 self.line.change(now);
                 self.wake = self.line.next_change();
@@ -484,7 +484,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// The next packet goes into service.
     #[inline(always)]
-    fn serve<const RECORDS: bool>(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
+    fn serve<const RECORDS: bool>(&mut self, cx: &mut PortContext<'_, W, Q>, now: Instant) {
         if Q::SIGNALS && self.line.pause.pending {
             self.completion = self.line.send_signal(cx.env.net, now, cx.env.out);
             self.wake = self.line.next_change();
@@ -492,7 +492,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
         let packet = act!(self, cx, now, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
         let Some(packet) = packet else {
-            self.completion |= IDLE;
+            self.completion = Instant(self.completion.0 | IDLE.0);
             return;
         };
         let before = RECORDS.then(|| LineState::of(&self.line));
@@ -508,7 +508,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     fn record_service(
         &mut self,
         cx: &mut PortContext<'_, W, Q>,
-        now: u64,
+        now: Instant,
         packet: Packet<W>,
         before: LineState,
     ) {
@@ -521,7 +521,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// Records what the queue has done to packets.
     #[cold]
     #[inline(never)]
-    fn record_outcomes(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
+    fn record_outcomes(&mut self, cx: &mut PortContext<'_, W, Q>, now: Instant) {
         let (Some(held), Some(noted)) = (&mut self.held, &mut cx.env.out.noted) else { return };
         for outcome in noted.drain(..) {
             if let Some(hops) = &mut held.hops {
@@ -536,7 +536,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// `packet` comes at `now`.
     #[cold]
     #[inline(never)]
-    fn record_arrival(&mut self, net: &Network<W>, now: u64, packet: Packet<W>) {
+    fn record_arrival(&mut self, net: &Network<W>, now: Instant, packet: Packet<W>) {
         let free_at = if self.completion < IDLE { self.completion } else { now };
         if let Some(hops) = self.held.as_mut().and_then(|held| held.hops.as_mut()) {
             hops.arrived(net, (now, free_at), &packet, |visit| self.queue.0.waiting(visit));
@@ -544,14 +544,14 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     }
 
     /// Queues `signal` for the other end. The pause frame waits only for the packet in service.
-    pub fn tell(&mut self, signal: Signal, now: u64) {
+    pub fn tell(&mut self, signal: Signal, now: Instant) {
         self.line.tell(signal, now);
         self.wake = if self.completion >= IDLE { now } else { self.line.next_change() };
     }
 
     /// Obeys a pause from the other end.
     #[cold]
-    fn obey(&mut self, signal: Signal, now: u64) {
+    fn obey(&mut self, signal: Signal, now: Instant) {
         self.line.obey(signal, now);
         self.wake = self.line.next_change();
     }
@@ -595,10 +595,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             self.count_room(net, rules);
         }
         let soonest = self.line.reaches(self.free_at(), net.shortest);
-        let served =
-            if Self::WAKES && self.wake != u64::MAX { self.free_at().max(self.wake) } else { self.free_at() };
+        let served = if Self::WAKES && self.wake != Instant::NEVER {
+            self.free_at().max(self.wake)
+        } else {
+            self.free_at()
+        };
         let mut out =
-            self.queue.0.shortest_next(rules).map_or(u64::MAX, |size| self.line.reaches(served, size));
+            self.queue.0.shortest_next(rules).map_or(Instant::NEVER, |size| self.line.reaches(served, size));
         let mut coming = 0;
         while out > soonest
             && let Some(packet) = self.inbox.get(coming)
@@ -610,7 +613,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             out = out.min(self.leaves(net, at, packet));
             coming += 1;
         }
-        (out != u64::MAX).then(|| self.in_time(net, out, || self.next_arrival(window)))
+        (out != Instant::NEVER).then(|| self.in_time(net, out, || self.next_arrival(window)))
     }
 
     /// Cache lines that [`Port::expect`] reads, for each of `ports`; the first port is process `first`.

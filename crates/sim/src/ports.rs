@@ -7,7 +7,7 @@ use pullnet_qdisc::{Discipline, Item};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_topology::LinkRef;
 use pullnet_transport::Words;
-use pullnet_units::PortId;
+use pullnet_units::{Instant, PortId};
 
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
@@ -49,7 +49,7 @@ pub struct PortView<'a> {
     /// The link.
     pub line: &'a Line,
     /// When the packet in service has left; a time in the past if there is none.
-    pub sending_until: u64,
+    pub sending_until: Instant,
     /// Rare events there.
     pub counts: &'a PortCounts,
     /// Hash of them.
@@ -74,7 +74,7 @@ struct SharedSwitch<S> {
     /// Window of the next planned visit.
     armed: u64,
     /// Time of the next event at each port.
-    next: Vec<u64>,
+    next: Vec<Instant>,
     /// The port that leads back along each link into the switch; empty if no signals are sent.
     cables: Vec<u16>,
     /// Alternatives for an arriving packet, and random numbers for ties; `None` if the port is chosen before arrival.
@@ -84,8 +84,8 @@ struct SharedSwitch<S> {
 impl<S> SharedSwitch<S> {
     /// The port with the next event, and its time. At equal times the lower number comes first.
     #[inline]
-    fn first(&self) -> (usize, u64) {
-        let mut first = (0, u64::MAX);
+    fn first(&self) -> (usize, Instant) {
+        let mut first = (0, Instant::NEVER);
         for (port, at) in self.next.iter().enumerate() {
             if *at < first.1 {
                 first = (port, *at);
@@ -175,9 +175,9 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
 
     fn visit_switch(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, position: u32) {
         let next = self.work_off_switch(net, window, out, position);
-        if next < crate::port::IDLE {
+        if next < (crate::port::IDLE).0 {
             let switch = &mut self.switches[position as usize];
-            let due = net.grid.index(next).max(window.index + 1);
+            let due = net.grid.index(Instant(next)).max(window.index + 1);
             self.agenda.arm(&mut switch.armed, position, due, window.index);
         }
     }
@@ -199,7 +199,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
         loop {
             let (first, at) = switch.first();
             if at >= window.end {
-                return at;
+                return at.0;
             }
             let (env, shared) = (Env { net, out: &mut *out, window }, &mut switch.shared);
             let cx = &mut PortContext { env, rules: &self.rules, shared };
@@ -366,7 +366,7 @@ fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
     begin: ProcessId,
     (next, chance): &mut (Next, SmallStream),
     packet: &Packet<W>,
-    at: u64,
+    at: Instant,
 ) -> Option<usize> {
     let (mut best, mut equal) = (None, 0);
     net.alternatives(next, packet, &mut |process| {
@@ -399,7 +399,7 @@ fn switches<W: Words, Q: Discipline<Packet<W>>>(
         let node = ports[0].incidents.node;
         let cables = if Q::SIGNALS { net.cables(node) } else { Vec::new() };
         Q::links(rules, &mut shared, &net.rates_into(node));
-        let next = vec![u64::MAX; ports.len()];
+        let next = vec![Instant::NEVER; ports.len()];
         let chance = || Seed(net.scenario.seed).small_stream("switch.choice", node.get().into());
         let choice = net.chooses_on_arrival().then(|| (net.next_at(node), chance()));
         SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED, next, cables, choice }
@@ -419,8 +419,7 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
     let first = net.topology().nodes[port.node].ports.start;
     let probes = net.probes();
     let own = probes.port_series.as_ref().filter(|series| series.has(net.topology(), id));
-    let [series, own] =
-        [probes.series.as_ref().map(|series| series.interval.0), own.map(|own| own.interval.0)];
+    let [series, own] = [probes.series.as_ref().map(|series| series.interval), own.map(|own| own.interval)];
     let mut held = Held::new(probes.occupancy.is_some(), series, own);
     if probes.hops.is_some() {
         held.get_or_insert_default().hops = Some(HopLog::default());

@@ -1,7 +1,7 @@
 //! Optional records of ports. Recording never changes the course of a run.
 
 use pullnet_probes::PortSeriesRow;
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 
 use crate::counts::PortCounts;
 use crate::hops::HopLog;
@@ -51,15 +51,15 @@ impl Sample {
 /// The last sample of each interval in which anything happened at a port.
 #[derive(Clone, Debug)]
 struct Timeline {
-    interval: u64,
+    interval: Picos,
     current: u64,
     last: Sample,
     past: Vec<(u64, Sample)>,
 }
 
 impl Timeline {
-    fn take(&mut self, at: u64, sample: Sample) {
-        let index = at / self.interval;
+    fn take(&mut self, at: Instant, sample: Sample) {
+        let index = at.0 / self.interval.0;
         if index != self.current {
             self.close();
             self.current = index;
@@ -78,9 +78,9 @@ impl Timeline {
 #[derive(Clone, Debug, Default)]
 pub struct Held {
     now: u32,
-    since: u64,
+    since: Instant,
     times: Option<Vec<u64>>,
-    interval: Option<u64>,
+    interval: Option<Picos>,
     /// Changes of the occupancy, with their intervals of the series, that a [`HeldSum`] has not taken in yet.
     pub changes: Vec<(u64, i64)>,
     /// Other counters over time; `None` if no probe records them for this port.
@@ -94,7 +94,7 @@ pub struct Held {
 impl Held {
     /// Records the occupancy distribution if `distribution`, the total over time in steps of `interval`, and this
     /// port's own activity in steps of `own`.
-    pub fn new(distribution: bool, interval: Option<u64>, own: Option<u64>) -> Option<Box<Self>> {
+    pub fn new(distribution: bool, interval: Option<Picos>, own: Option<Picos>) -> Option<Box<Self>> {
         let times = distribution.then(Vec::new);
         let timeline =
             own.map(|interval| Timeline { interval, current: 0, last: Sample::default(), past: Vec::new() });
@@ -103,7 +103,7 @@ impl Held {
     }
 
     /// Records an event at `at`; `sample` is the state after it.
-    pub fn sample(&mut self, at: u64, sample: impl FnOnce() -> Sample) {
+    pub fn sample(&mut self, at: Instant, sample: impl FnOnce() -> Sample) {
         if let Some(timeline) = &mut self.timeline {
             timeline.take(at, sample());
         }
@@ -115,7 +115,7 @@ impl Held {
         timeline.close();
         let mut before = Sample::default();
         let row = |(index, sample): (u64, Sample)| {
-            let made = sample.since(&before, row, Instant(index * timeline.interval));
+            let made = sample.since(&before, row, Instant(index * timeline.interval.0));
             before = sample;
             made
         };
@@ -123,13 +123,13 @@ impl Held {
     }
 
     /// From `at` on, `held` packets are held.
-    pub fn set(&mut self, at: u64, held: u32) {
+    pub fn set(&mut self, at: Instant, held: u32) {
         if held == self.now {
             return;
         }
         self.spend(at);
         if let Some(interval) = self.interval {
-            self.change(at / interval, i64::from(held) - i64::from(self.now));
+            self.change(at.0 / interval.0, i64::from(held) - i64::from(self.now));
         }
         self.now = held;
     }
@@ -141,17 +141,17 @@ impl Held {
         }
     }
 
-    fn spend(&mut self, until: u64) {
+    fn spend(&mut self, until: Instant) {
         if let Some(times) = &mut self.times {
             let held = self.now as usize;
             times.resize(times.len().max(held + 1), 0);
-            times[held] += until.saturating_sub(self.since);
+            times[held] += until.since(self.since).0;
             self.since = until;
         }
     }
 
     /// Picoseconds spent with n packets, n = 0, 1, ..., up to `end`.
-    pub fn finish(&self, end: u64) -> Vec<u64> {
+    pub fn finish(&self, end: Instant) -> Vec<u64> {
         let mut all = self.clone();
         all.spend(end);
         all.times.unwrap_or_default()
@@ -164,12 +164,12 @@ mod tests {
 
     #[test]
     fn a_port_has_a_row_for_each_interval_in_which_something_happens() {
-        let mut held = Held::new(false, None, Some(100)).unwrap();
+        let mut held = Held::new(false, None, Some(Picos(100))).unwrap();
         let sample = |data, bytes| Sample { data, bytes, packets: bytes / 10, ..Sample::default() };
         for (at, data, bytes) in
             [(10, 1, 0), (20, 2, 10), (99, 1, 10), (340, 1, 20), (390, 0, 20), (410, 0, 20)]
         {
-            held.sample(at, || sample(data, bytes));
+            held.sample(Instant(at), || sample(data, bytes));
         }
         let rows: Vec<_> = held
             .port_series(7)
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn occupancy_adds_up_to_the_time_observed() {
-        let mut held = Held::new(true, Some(100), None).unwrap();
+        let mut held = Held::new(true, Some(Picos(100)), None).unwrap();
         for (at, count) in [(10, 1), (30, 2), (35, 3), (35, 2), (110, 1), (250, 0)] {
-            held.set(at, count);
+            held.set(Instant(at), count);
         }
         assert_eq!(held.changes, [(0, 2), (1, -1), (2, -1)]);
-        let times = held.finish(1000);
+        let times = held.finish(Instant(1000));
         assert_eq!(times, [10 + 750, 20 + 140, 5 + 75, 0]);
         assert_eq!(times.iter().sum::<u64>(), 1000);
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pullnet_record::{RunRecord, StuckFlow};
 use pullnet_session::{Director, Report};
 use pullnet_transport::Words;
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{HostId, Instant};
 use pullnet_workload::{FlowStart, Watch};
 
 use crate::barrier::Barrier;
@@ -95,7 +95,7 @@ struct Shared<W> {
     /// Whether a report of a flow may end the run: then all hosts are visited early.
     prompt: AtomicBool,
     /// Latest end of the run.
-    end: u64,
+    end: Instant,
     /// The first host and the first port beyond each shard.
     bounds: Vec<(ProcessId, ProcessId)>,
 }
@@ -163,7 +163,7 @@ pub struct Engine<W: Words> {
 impl<W: Words> Engine<W> {
     /// A run at its beginning.
     pub fn new(net: Arc<Network<W>>, shards: Vec<Shard<W>>) -> Self {
-        let signal = Picos(net.grid.length());
+        let signal = net.grid.length();
         let director = Director::new(Arc::clone(&net.scenario), net.framings.clone(), signal);
         let shared = Shared {
             end: director.end(),
@@ -187,8 +187,8 @@ impl<W: Words> Engine<W> {
         let hops = self.shards.iter().map(|shard| shard.hosts.packet_hops());
         let now = self.shared.window(self.shared.next.load(Ordering::Acquire)).start;
         Progress {
-            now: Instant(director.ended.unwrap_or(now)),
-            end: Instant(self.shared.end),
+            now: director.ended.unwrap_or(now),
+            end: self.shared.end,
             started: director.flows.len() as u64,
             received: director.received,
             failed: director.failed,
@@ -286,7 +286,8 @@ impl<W: Words> Run for Engine<W> {
         for mail in shared.post.packets.iter().flatten() {
             shards[0].out.abroad.append(&mut lock(mail));
         }
-        let last = Window { end: now.0, ..shared.window(shared.net.grid.index(now.0.saturating_sub(1))) };
+        let last =
+            Window { end: now, ..shared.window(shared.net.grid.index(Instant(now.0.saturating_sub(1)))) };
         let director = shared.director.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut reports = shared.post.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         for shard in &mut shards {

@@ -89,16 +89,19 @@ fn key(per: Per, flow: FlowId, flows: &[FlowRow]) -> SeriesKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pullnet_units::Picos;
 
     #[test]
     fn what_ports_hold_adds_up_however_often_it_is_taken_in() {
         let (mut often, mut once) = (HeldSum::default(), HeldSum::default());
-        let mut ports =
-            [Held::new(false, Some(100), None).unwrap(), Held::new(false, Some(100), None).unwrap()];
+        let mut ports = [
+            Held::new(false, Some(Picos(100)), None).unwrap(),
+            Held::new(false, Some(Picos(100)), None).unwrap(),
+        ];
         let mut twins = ports.clone();
         for (at, port, count) in [(10, 0, 3), (20, 1, 1), (150, 0, 1), (160, 1, 4), (420, 1, 0)] {
-            ports[port].set(at, count);
-            twins[port].set(at, count);
+            ports[port].set(Instant(at), count);
+            twins[port].set(Instant(at), count);
             often.add(&mut ports[port]);
             assert!(ports[port].changes.is_empty());
         }

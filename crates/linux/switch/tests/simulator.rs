@@ -59,7 +59,7 @@ fn simulated(scenario: &Arc<Scenario>, arrivals: &[Arrival]) -> Trace {
             label: PathLabel::new(0),
             size: WireLen::new(size),
         };
-        (arrival.at, arrival.from.into(), Packet::new(from, HostAddr(0), sent, packed))
+        (Instant(arrival.at), arrival.from.into(), Packet::new(from, HostAddr(0), sent, packed))
     };
     let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();
     let ran = one_port(scenario, PortId::new(0), &packets);
@@ -71,21 +71,23 @@ fn simulated(scenario: &Arc<Scenario>, arrivals: &[Arrival]) -> Trace {
     let size = |packet: &Packet<Small>| pullnet_qdisc::Item::wire(packet, trimmed);
     let (back, on): (Vec<_>, Vec<_>) =
         ran.emissions.iter().partition(|(_, packet)| packet.fate() == Fate::Returned);
-    let departure =
-        |(at, packet): (u64, Packet<Small>)| (at, id(&packet), size(&packet), packet.fate() == Fate::Trimmed);
+    let departure = |(at, packet): (Instant, Packet<Small>)| {
+        (at.0, id(&packet), size(&packet), packet.fate() == Fate::Trimmed)
+    };
     // A returned header arrives at the next port one window later; the time of the return itself is in `steps`.
-    let window =
-        back.first().map_or(0, |(at, _)| at - ran.steps.iter().find(|step| step.returned > 0).unwrap().at);
+    let window = back
+        .first()
+        .map_or(0, |(at, _)| at.0 - ran.steps.iter().find(|step| step.returned > 0).unwrap().at.0);
     let mut steps: BTreeMap<u64, [u64; 3]> = BTreeMap::new();
     for step in &ran.steps {
-        let sum = steps.entry(step.at).or_default();
+        let sum = steps.entry(step.at.0).or_default();
         for (sum, more) in sum.iter_mut().zip([step.trimmed, step.returned, step.dropped]) {
             *sum += more;
         }
     }
     Trace {
         departures: on.into_iter().map(departure).collect(),
-        returned: back.into_iter().map(|(at, packet)| (at - window, id(&packet))).collect(),
+        returned: back.into_iter().map(|(at, packet)| (at.0 - window, id(&packet))).collect(),
         steps,
     }
 }

@@ -113,7 +113,7 @@ impl<P: Framed> Round for Hosts<P> {
         let now = clock.now();
         self.now = now;
         let Self { site, stations, director, reports, .. } = self;
-        director.decide(now.0, now.0 + 1, reports, |start| {
+        director.decide(now, now + Picos(1), reports, |start| {
             stations[start.src.index()].open(now, site, &start);
         });
         for position in 0..stations.len() {
@@ -128,14 +128,14 @@ impl<P: Framed> Round for Hosts<P> {
     }
 
     fn next_due(&self) -> Instant {
-        let start = self.director.next_start().map_or(Instant::NEVER, Instant);
-        let end = Instant(self.director.end());
+        let start = self.director.next_start().unwrap_or(Instant::NEVER);
+        let end = self.director.end();
         self.stations.iter().map(Station::next_due).fold(start.min(end), Instant::min)
     }
 
     fn rests_until(&self) -> Option<Instant> {
         let next = self.director.next_start().unwrap_or(self.director.end());
-        self.director.is_quiet().then_some(Instant(next))
+        self.director.is_quiet().then_some(next)
     }
 
     fn first_socket(&mut self) -> Option<&mut Socket> {

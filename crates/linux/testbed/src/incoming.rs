@@ -18,7 +18,7 @@ impl Incoming {
     /// Report of the incomplete flow at the end of the run.
     pub fn unfinished(&self, now: Instant) -> Report {
         let Self { flow, delivered, in_window, .. } = *self;
-        Report { at: now.0, flow, news: News::Unfinished { delivered, in_window } }
+        Report { at: now, flow, news: News::Unfinished { delivered, in_window } }
     }
 }
 

@@ -194,7 +194,7 @@ impl<P: Framed> Stack<P> {
 
     /// A flow has ended for this host.
     fn ended(&mut self, now: Instant, flow: FlowId, news: News) {
-        self.reports.push(Report { at: now.0, flow, news });
+        self.reports.push(Report { at: now, flow, news });
     }
 
     /// Shows an event of the kind `of` to probes.

@@ -15,7 +15,7 @@ use crate::sources::Sources;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Report {
     /// Time.
-    pub at: u64,
+    pub at: Instant,
     /// The flow.
     pub flow: FlowId,
     /// Event.
@@ -48,7 +48,7 @@ pub enum News {
 impl Report {
     /// Sort key among all reports: two reports of one flow at the same time come from two hosts, and so perhaps from two
     /// threads. The receiver's comes first, since it decides how the sender's is interpreted.
-    fn place(&self) -> (u64, u32, u8) {
+    fn place(&self) -> (Instant, u32, u8) {
         let rank = match self.news {
             News::Received { .. } => 0,
             News::Unfinished { .. } => 1,
@@ -73,7 +73,7 @@ pub struct Director {
     /// Whether a flow without an end has started.
     endless: bool,
     /// Latest of the lower bounds of the ends of started flows: no flow is faster than in an empty network.
-    earliest_end: u64,
+    earliest_end: Instant,
     /// Whether a flow failed, perhaps before its earliest end.
     failed_early: bool,
     /// Flows with several senders.
@@ -85,7 +85,7 @@ pub struct Director {
     starts: Vec<FlowStart>,
     completions: Vec<Completion>,
     /// Time at which the run ended, if it did.
-    pub ended: Option<u64>,
+    pub ended: Option<Instant>,
     /// Whether the run reached the end that the scenario states.
     pub complete: bool,
 }
@@ -102,7 +102,7 @@ impl Director {
             flows: Vec::new(),
             open: 0,
             endless: false,
-            earliest_end: 0,
+            earliest_end: Instant::ZERO,
             failed_early: false,
             sources: Sources::default(),
             received: 0,
@@ -115,8 +115,8 @@ impl Director {
     }
 
     /// Latest end of the run.
-    pub fn end(&self) -> u64 {
-        self.stop.latest().0
+    pub fn end(&self) -> Instant {
+        self.stop.latest()
     }
 
     /// Names of the tenants by number; number 0, no tenant, has an empty name.
@@ -136,11 +136,11 @@ impl Director {
 
     /// From this time on any news of a flow may end the run, so that it must be known at once. Flows take at least as long
     /// as in an empty network, and planned flows have to start first.
-    pub fn may_end_from(&self) -> u64 {
+    pub fn may_end_from(&self) -> Instant {
         match self.stop {
-            Stop::At(_) => u64::MAX,
-            Stop::FlowsDone { .. } if self.failed_early => 0,
-            Stop::FlowsDone { .. } => self.next_start().unwrap_or(0).max(self.earliest_end),
+            Stop::At(_) => Instant::NEVER,
+            Stop::FlowsDone { .. } if self.failed_early => Instant::ZERO,
+            Stop::FlowsDone { .. } => self.next_start().unwrap_or_default().max(self.earliest_end),
         }
     }
 
@@ -154,15 +154,15 @@ impl Director {
     }
 
     /// Earliest start already known.
-    pub fn next_start(&self) -> Option<u64> {
-        self.workload.next_start().map(|at| at.0)
+    pub fn next_start(&self) -> Option<Instant> {
+        self.workload.next_start()
     }
 
     /// Handles the reports before `now`, and returns the flows that start from then on and before `until`.
     pub fn decide(
         &mut self,
-        now: u64,
-        until: u64,
+        now: Instant,
+        until: Instant,
         reports: &mut Vec<Report>,
         mut start: impl FnMut(FlowStart),
     ) {
@@ -172,7 +172,7 @@ impl Director {
             self.complete = matches!(self.stop, Stop::At(_));
             return;
         }
-        self.workload.starts_before(Instant(until), &mut self.starts);
+        self.workload.starts_before(until, &mut self.starts);
         let starts = core::mem::take(&mut self.starts);
         for (next, flow) in (1..).zip(starts.iter().copied()) {
             if flow.is_further_sender() {
@@ -184,7 +184,7 @@ impl Director {
             let row = self.row(&flow, &sources);
             self.sources.begin(flow.flow, sources);
             let ideal = row.ideal.unwrap_or_default();
-            self.earliest_end = self.earliest_end.max(row.start.after(ideal).0);
+            self.earliest_end = self.earliest_end.max(row.start.after(ideal));
             self.flows.push(row);
             self.open += u64::from(flow.size.is_some());
             self.endless |= flow.size.is_none();
@@ -258,7 +258,7 @@ impl Director {
 
     /// Enters one report.
     pub fn enter(&mut self, report: &Report) {
-        let at = Instant(report.at);
+        let at = report.at;
         let Some(news) = self.sources.join(report.flow, report.news) else { return };
         let row = &mut self.flows[report.flow.index()];
         let (side, failed) = match news {
@@ -318,7 +318,7 @@ mod tests {
             News::Acknowledged(SendCounts::default()),
             News::Failed(FailureReason::ReceiverSilent, SendCounts::default()),
         ];
-        let reports = all.map(|news| Report { at: 7, flow: FlowId::new(1), news });
+        let reports = all.map(|news| Report { at: Instant(7), flow: FlowId::new(1), news });
         for first in 0..4 {
             for second in (0..4).filter(|second| *second != first) {
                 // Every pair in either order, as threads may bring them.

@@ -27,7 +27,7 @@ fn director(scenario: &Arc<Scenario>) -> Director {
 /// Takes note of `reports` and returns what starts before `until`.
 fn starts(director: &mut Director, now: u64, until: u64, mut reports: Vec<Report>) -> Vec<FlowStart> {
     let mut starts = Vec::new();
-    director.decide(now, until, &mut reports, |start| starts.push(start));
+    director.decide(Instant(now), Instant(until), &mut reports, |start| starts.push(start));
     starts
 }
 
@@ -38,26 +38,26 @@ const MILLISECOND: u64 = 1_000_000_000;
 fn a_run_cannot_end_before_an_empty_network_would_be_done() {
     let scenario = scenario(UNTIL_DONE, "kind = \"incast\"\nsize = \"1 MB\"\ndegree = 2\nstart = \"3 us\"");
     let mut director = director(&scenario);
-    assert_eq!(director.may_end_from(), 3_000_000, "the start of the first flow");
+    assert_eq!(director.may_end_from(), Instant(3_000_000), "the start of the first flow");
     let started = starts(&mut director, 0, MILLISECOND, Vec::new());
     assert_eq!(started.len(), 2);
     let ideal = director.flows[0].ideal.unwrap();
     assert!(ideal > Picos::from_micros(800));
-    assert_eq!(director.may_end_from(), 3_000_000 + ideal.0);
+    assert_eq!(director.may_end_from(), Instant(3_000_000 + ideal.0));
     let failed = News::Failed(FailureReason::of_protocol(&"gave up"), SendCounts::default());
     starts(
         &mut director,
         5_000_000,
         6_000_000,
-        vec![Report { at: 4_000_000, flow: FlowId::new(0), news: failed }],
+        vec![Report { at: Instant(4_000_000), flow: FlowId::new(0), news: failed }],
     );
-    assert_eq!(director.may_end_from(), 0, "a flow that fails may do so before its time");
+    assert_eq!(director.may_end_from(), Instant(0), "a flow that fails may do so before its time");
 }
 
 #[test]
 fn a_run_of_a_fixed_time_waits_for_no_flow() {
     let scenario = scenario("duration = \"1 ms\"", "kind = \"permutation\"\nsize = \"1 MB\"");
-    assert_eq!(director(&scenario).may_end_from(), u64::MAX);
+    assert_eq!(director(&scenario).may_end_from(), Instant(u64::MAX));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn hosts_are_released_when_the_end_that_matters_is_known() {
         &mut director,
         20_000_000,
         20_000_001,
-        vec![Report { at: 10_000_000, flow: FlowId::new(0), news }],
+        vec![Report { at: Instant(10_000_000), flow: FlowId::new(0), news }],
     );
     assert_eq!(director.released().collect::<Vec<_>>(), [[HostId::new(1), HostId::new(2)]]);
     assert_eq!(director.released().count(), 0, "each only once");
@@ -96,7 +96,7 @@ fn a_record_passes_over_news_of_flows_that_there_are_not() {
     starts(&mut director, 0, 1, Vec::new());
     let mut builder = RecordBuilder::new(&scenario, director, Instant(50));
     let news = News::Received { delivered: 9000, in_window: 0 };
-    builder.enter(&[0, 7].map(|flow| Report { at: 40, flow: FlowId::new(flow), news }));
+    builder.enter(&[0, 7].map(|flow| Report { at: Instant(40), flow: FlowId::new(flow), news }));
     let record = builder.finish(1, Vec::new());
     assert_eq!((record.flows.len(), record.flows[0].received), (1, Some(Instant(40))));
     assert_eq!(

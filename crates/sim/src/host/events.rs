@@ -10,7 +10,7 @@ use crate::network::Network;
 use crate::stack::Stack;
 
 /// Whether flow `flow` is one to a receiver of a group to whom no working path leads at `now`.
-fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: FlowId) -> bool {
+fn unreachable<W: Words>(net: &Network<W>, now: Instant, flow: FlowId) -> bool {
     let Some(groups) = &net.groups else { return false };
     groups.around(flow).is_some_and(|group| {
         groups.tree(&net.scenario, group, 0, now).links(flow.behind(group.first) as usize).is_none()
@@ -32,7 +32,7 @@ pub(super) struct Incoming {
 impl<W: Words, T: Stack<W>> Host<W, T> {
     /// Handles one event of the transport.
     #[inline(always)]
-    pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: u64, event: Event) {
+    pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: Instant, event: Event) {
         match event {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
             Event::Acked { conn, latency, .. } => self.acked(cx, now, flow_of(conn), latency),
@@ -58,7 +58,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 self.counts.timeouts += 1;
                 cx.log.timed_out.push((flow_of(conn), seq));
                 if cx.env.net.watches.any(Watches::TIMED_OUT) {
-                    let (host, at, flow) = (self.id, Instant(now), flow_of(conn));
+                    let (host, at, flow) = (self.id, now, flow_of(conn));
                     cx.log.recorded.note(&Seen::TimedOut { host, at, flow, number: seq });
                 }
             }
@@ -68,13 +68,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// Handles the end of a flow from here.
     #[inline(never)]
-    fn ended(&mut self, cx: &mut HostContext<'_, W>, now: u64, flow: FlowId, mark: u64, news: News) {
+    fn ended(&mut self, cx: &mut HostContext<'_, W>, now: Instant, flow: FlowId, mark: u64, news: News) {
         self.fingerprint.add(now, flow.get().into(), mark);
         cx.reports.push(Report { at: now, flow, news });
     }
 
     #[inline(never)]
-    fn opened(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, flow: FlowId) {
+    fn opened(&mut self, cx: &mut HostContext<'_, W>, now: Instant, slot: u32, flow: FlowId) {
         let slot = slot as usize;
         if slot >= self.incoming.len() {
             self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
@@ -84,7 +84,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     /// The flow in `slot` is forgotten before its end.
-    fn abandon(&mut self, reports: &mut Vec<Report>, log: &mut HostLog, now: u64, slot: usize) {
+    fn abandon(&mut self, reports: &mut Vec<Report>, log: &mut HostLog, now: Instant, slot: usize) {
         if !self.incoming[slot].over {
             self.incoming[slot].close_share(log);
         }
@@ -95,7 +95,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     #[inline]
-    fn delivered(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, bytes: u64) {
+    fn delivered(&mut self, cx: &mut HostContext<'_, W>, now: Instant, slot: u32, bytes: u64) {
         let incoming = &mut self.incoming[slot as usize];
         self.fingerprint.add(now, u64::from(incoming.flow.get()) << 32 | bytes, 4);
         incoming.delivered += bytes;
@@ -112,19 +112,19 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     /// Records payload that has arrived.
     #[cold]
     #[inline(never)]
-    fn record_delivery(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, bytes: u64) {
+    fn record_delivery(&mut self, cx: &mut HostContext<'_, W>, now: Instant, slot: u32, bytes: u64) {
         let incoming = &mut self.incoming[slot as usize];
         if let Some(series) = &cx.env.net.probes().series {
-            incoming.add_share(cx.log, now / series.interval.0, bytes);
+            incoming.add_share(cx.log, now.0 / series.interval.0, bytes);
         }
         if cx.env.net.watches.any(Watches::DELIVERED) {
-            let (host, at, flow) = (self.id, Instant(now), incoming.flow);
+            let (host, at, flow) = (self.id, now, incoming.flow);
             cx.log.recorded.note(&Seen::Delivered { host, at, flow, bytes });
         }
     }
 
     #[inline(never)]
-    fn received(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32) {
+    fn received(&mut self, cx: &mut HostContext<'_, W>, now: Instant, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
         let Incoming { flow, delivered, in_window, .. } = *incoming;
         incoming.over = true;
@@ -133,15 +133,15 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         cx.reports.push(Report { at: now, flow, news: News::Received { delivered, in_window } });
     }
 
-    fn acked(&self, cx: &mut HostContext<'_, W>, now: u64, flow: FlowId, latency: Picos) {
+    fn acked(&self, cx: &mut HostContext<'_, W>, now: Instant, flow: FlowId, latency: Picos) {
         if cx.env.net.watches.any(Watches::ACKED) {
-            let (host, at) = (self.id, Instant(now));
+            let (host, at) = (self.id, now);
             cx.log.recorded.note(&Seen::Acked { host, at, flow, latency });
         }
     }
 
     /// Ends the run: reports the bytes of unfinished flows.
-    pub fn finish(&mut self, now: u64, reports: &mut Vec<Report>, log: &mut HostLog) {
+    pub fn finish(&mut self, now: Instant, reports: &mut Vec<Report>, log: &mut HostLog) {
         for slot in 0..self.incoming.len() {
             self.abandon(reports, log, now, slot);
         }
