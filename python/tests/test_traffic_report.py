@@ -110,6 +110,25 @@ def test_dates_are_written_at_the_axis(tmp_path: Path, monkeypatch: pytest.Monke
     assert "Oct" in shown
 
 
+def test_traces_of_any_burstiness_can_be_told_apart_in_one_histogram() -> None:
+    """The peaks of a trace that is silent most of the time are thousands of times its mean."""
+    rare = np.zeros(2000)
+    rare[::50] = np.arange(1, 41) * 1e6
+    found = study(
+        [trace("core-1", 0.3, 1), Volumes("rare", 1.0, 0.0, rare, np.zeros(2000, np.uint8))],
+        Options(stationarity=False),
+    )
+    (density,) = figures.densities(found)
+    assert len(density.series) == 2
+    for points in density.series.values():
+        edges, shares = np.array(list(points)).T
+        assert edges[0] == 0
+        assert edges[-1] == pytest.approx(1.5)
+        assert shares.sum() == pytest.approx(1)
+    steady = np.array(next(points for name, points in density.series.items() if "core-1" in name))
+    assert np.count_nonzero(steady[:, 1] > 0.001) > 20, "a trace that is drawn in a few steps cannot be read"
+
+
 def test_silences_are_not_called_an_outage_and_no_picture_contradicts_the_verdict() -> None:
     found = fit(bursty())
     assert "the link was silent part of the time" in found.verdict

@@ -24,6 +24,9 @@ LINES_AT = 0.01
 BINS = 60
 """Of a histogram."""
 
+WIDEST = 1.5
+"""End of the axis of a histogram."""
+
 
 def of_study(study: Study) -> Iterator[Picture]:
     """All pictures that the study allows."""
@@ -104,10 +107,10 @@ def densities(study: Study) -> Iterator[Picture]:
     yield Picture(
         "density",
         "Distribution of the rate",
-        "rate / mean",
-        "density",
+        "rate / rate that 1 % of the intervals exceed",
+        "share of the intervals",
         series,
-        caption,
+        f"{caption} The last step holds all that is above {WIDEST:g}.",
         style="steps",
     )
 
@@ -239,8 +242,10 @@ def _follows(item: Item) -> str:
 
 def _histogram(item: Item) -> list[tuple[float, float]]:
     rates = item.volumes.rates()[item.volumes.state != State.GAP]
-    heights, edges = np.histogram(rates / rates.mean(), bins=BINS, density=True)
-    return list(zip(edges.tolist(), [*heights.tolist(), 0.0], strict=True))
+    # The mean of a trace that is mostly silent would be no scale for its peaks.
+    scale = np.quantile(rates, 0.99) or rates.max()
+    counts, edges = np.histogram(np.minimum(rates / scale, WIDEST), bins=BINS, range=(0.0, WIDEST))
+    return list(zip(edges.tolist(), [*(counts / len(rates)).tolist(), 0.0], strict=True))
 
 
 def _label(item: Item) -> str:

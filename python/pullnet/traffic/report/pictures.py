@@ -78,8 +78,10 @@ def _draw(picture: Picture, path: Path) -> None:
     _scales(axes, picture.logarithmic)
     if picture.dates:
         _dates(axes)
+    elif picture.x.startswith("trace"):
+        axes.locator_params(axis="x", integer=True)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small")
     figure.savefig(path, dpi=110)
 
 
@@ -102,8 +104,8 @@ def _plot(axes: Any, style: str, name: str, points: Iterable[tuple[float, float]
 
 
 def _lines(axes: Any, picture: Picture) -> None:
-    for number, (name, level) in enumerate(picture.levels.items()):
-        axes.axhline(level, label=name, linewidth=1.1, linestyle="--", color=f"C{number + 1}")
+    for number, (name, level) in enumerate(picture.levels.items(), len(picture.series)):
+        axes.axhline(level, label=name, linewidth=1.1, linestyle="--", color=f"C{number}")
     if picture.style == "diagonal":
         ends = [value for points in picture.series.values() for point in points for value in point]
         axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="grey", linewidth=0.8, label="equal")
