@@ -43,7 +43,7 @@ impl Sender {
         self.forget_payloads();
         self.acked_bytes += u64::from(payload);
         self.last_progress = cx.now;
-        Some(Acked { latency, complete: self.window.first() > self.last })
+        Some(Acked { latency, complete: self.last.is_some_and(|last| self.window.first() > last) })
     }
 
     /// Rule 3, NACK: the packet waits for a pull. A NACK for a packet that already waits or has arrived is ignored. The

@@ -39,10 +39,10 @@ pub(crate) struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
-    /// Packets that the application has offered; `u32::MAX` for an endless flow.
+    /// Packets that the application has offered; an endless flow offers as many as there are numbers.
     offered: u32,
-    /// Number of the last packet; `u32::MAX` while unknown.
-    last: u32,
+    /// Number of the last packet; `None` for an endless flow, and for a stream that has not been closed.
+    last: Option<u32>,
     /// Payload bytes of the last packet of a flow.
     last_payload: u16,
     /// Payload bytes of each packet of a stream; `None` for a flow, whose packets are full except the last.
@@ -94,7 +94,7 @@ impl Sender {
             to: flow.to,
             priority: flow.priority,
             offered: total,
-            last: size.map_or(u32::MAX, |_| total - 1),
+            last: size.map(|_| total - 1),
             last_payload,
             payloads: None,
             window: Window::default(),

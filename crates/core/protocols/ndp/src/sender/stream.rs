@@ -35,7 +35,7 @@ impl Sender {
     /// The application offers another packet. False if the packet numbers have run out.
     pub fn offer(&mut self, cx: &Context<'_>, payload: u16, last: bool) -> bool {
         let idle = self.idle();
-        let Some(payloads) = self.payloads.as_mut().filter(|_| self.last == u32::MAX) else { return true };
+        let Some(payloads) = self.payloads.as_mut().filter(|_| self.last.is_none()) else { return true };
         if self.offered == u32::MAX - 1 {
             return false;
         }
@@ -46,7 +46,7 @@ impl Sender {
         }
         self.first_unheard += u16::from(self.offered < cx.rules.initial_window);
         if last {
-            self.last = self.offered;
+            self.last = Some(self.offered);
         }
         self.offered += 1;
         true

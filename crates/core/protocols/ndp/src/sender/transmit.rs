@@ -112,7 +112,7 @@ impl Sender {
     /// Rule 7, end of data: the last packet is marked LAST. Every packet of the first window may open the connection.
     fn packet(&self, rules: &Rules, leaving: Leaving, again: bool) -> Transmit<NdpHeader> {
         let Leaving { seq, path, pulled } = leaving;
-        let (syn, last) = (self.is_syn(rules, seq), seq == self.last);
+        let (syn, last) = (self.is_syn(rules, seq), self.last == Some(seq));
         let wire = WireLen::of(self.payload(rules, seq) + rules.header);
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
         Transmit { again, ..Transmit::data(self.to, path, wire, header) }
@@ -136,7 +136,7 @@ impl Sender {
     pub(super) fn payload(&self, rules: &Rules, seq: u32) -> u32 {
         match &self.payloads {
             Some(payloads) => payloads.of(seq),
-            None if seq == self.last => self.last_payload.into(),
+            None if self.last == Some(seq) => self.last_payload.into(),
             None => rules.mtu,
         }
     }
