@@ -3,7 +3,7 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
+    Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
     SendCounts, Side, TimerKind, Transmit, WireLen,
 };
 use pullnet_units::{Instant, Picos};
@@ -68,7 +68,9 @@ impl StencilNameRules {
 
     /// Acknowledges every data packet that may have been delivered: an earlier ACK may be lost.
     fn acknowledge(&mut self, flows: &mut Flows<Self>, packet: &Received<StencilNameHeader>, conn: ConnId, seq: u32) {
-        flows.control.push(Transmit::control(packet.from, self.chance.below(packet.paths.into()) as u16, WireLen::of(self.config.header.0), StencilNameHeader::Ack { conn, seq }));
+        let path = self.chance.below(packet.paths.into()) as u16;
+        let (wire, header) = (WireLen::of(self.config.header.0 as u32), StencilNameHeader::Ack { conn, seq });
+        flows.control.push(Transmit::control(packet.from, path, wire, header));
     }
 
     fn on_data(
@@ -209,7 +211,10 @@ impl Rules for StencilNameRules {
         sender.counts.sent += 1;
         sender.counts.again += u32::from(again);
         let (seq, due) = (sender.seq, sender.due);
-        let transmit = Transmit { again, ..Transmit::data(sender.to, self.chance.below(sender.paths.into()) as u16, WireLen::of(sender.packets.payload(seq) + self.config.header.0 as u32), StencilNameHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) }) };
+        let path = self.chance.below(sender.paths.into()) as u16;
+        let wire = WireLen::of(sender.packets.payload(seq) + self.config.header.0 as u32);
+        let header = StencilNameHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+        let transmit = Transmit { again, ..Transmit::data(sender.to, path, wire, header) };
         flows.arm_sender(slot, due);
         Some(transmit)
     }
