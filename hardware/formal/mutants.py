@@ -4,6 +4,7 @@ A proof is worth only as much as the properties that it proves. Each change belo
 if bounded model checking finds no property that fails, the properties are too weak.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def main() -> None:
         sys.exit("usage: mutants.py OUT [MODULE...]")
     out = Path(sys.argv[1])
     chosen = sys.argv[2:] or sorted({module for module, *_ in MUTANTS})
-    unseen = []
+    weak, results = [], {}
     for number, (module, wrong, text, instead) in enumerate(MUTANTS):
         if module not in chosen:
             continue
@@ -84,13 +85,17 @@ def main() -> None:
         place.mkdir(parents=True, exist_ok=True)
         broken = place / f"{module}.sv"
         broken.write_text(sound.replace(text, instead), encoding="utf-8")
-        passed, seconds = run(place, module, "bmc", {f"{module}.sv": broken})
-        found = failed(place, module)
-        if passed or not found:
-            unseen.append(f"{module} {wrong}")
-        print(f"{module} {wrong}: {', '.join(found) or 'NOT SEEN'} ({seconds:.0f} s)", flush=True)
-    if unseen:
-        sys.exit(f"no property fails where {'; '.join(unseen)}")
+        verdict, seconds = run(place, module, "bmc", {f"{module}.sv": broken})
+        found = failed(place, module) if verdict == "FAIL" else []
+        seen = ", ".join(found) or ("NOT SEEN" if verdict == "PASS" else f"NO VERDICT ({verdict})")
+        if not found:
+            weak.append(f"{module} {wrong}: {seen}")
+        results[f"{module} {wrong}"] = {"verdict": verdict, "failed": found, "seconds": round(seconds)}
+        # After each, so that a run that was broken off leaves what it has found.
+        (out / "mutants.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        print(f"{module} {wrong}: {seen} ({seconds:.0f} s)", flush=True)
+    if weak:
+        sys.exit(f"no property fails where {'; '.join(weak)}")
 
 
 if __name__ == "__main__":

@@ -32,10 +32,12 @@ LARGE = {
     "egress": ["fifo.sv", "header_plan.sv", "rewrite.sv"],
     "admission": ["fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],
 }
+# Seconds after which a search ends without a verdict.
+LIMITS = {"prove": 900, "cover": 900, "bmc": 3600}
 TEMPLATE = """[options]
 mode {mode}
 depth {depth}
-timeout 900
+timeout {limit}
 [engines]
 smtbmc z3
 [script]
@@ -59,8 +61,11 @@ def defines(module: str, mode: str) -> str:
     return "".join(f"-D {name}=1 " for name in [*names, *["COVER"] * (mode == "cover")])
 
 
-def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = None) -> tuple[bool, float]:
-    """Run one proof, with some files in place of those of the RTL; say whether it passed and how long it took."""
+def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = None) -> tuple[str, float]:
+    """Run one proof, with some files in place of those of the RTL.
+
+    Gives the verdict of sby (PASS, FAIL, TIMEOUT, UNKNOWN or ERROR) and how long it took.
+    """
     parameters, depth = TASKS[module]
     names = ["pullnet_pkg.sv", *PARTS.get(module, ()), *LARGE.get(module, ()), f"{module}.sv"]
     proved = [f"{module}.sv", *PARTS.get(module, ())]
@@ -73,6 +78,7 @@ def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = Non
     filled = TEMPLATE.format(
         mode=mode,
         depth=depth,
+        limit=LIMITS[mode],
         files=" ".join(names),
         top=module,
         parameters=parameters,
@@ -82,8 +88,10 @@ def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = Non
     task.write_text(filled, encoding="utf-8")
     begun = time.monotonic()
     done = subprocess.run(["sby", "-f", task.name], cwd=out, capture_output=True, text=True, check=False)
-    (out / f"{module}_{mode}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
-    return done.returncode == 0, time.monotonic() - begun
+    log = done.stdout + done.stderr
+    (out / f"{module}_{mode}.log").write_text(log, encoding="utf-8")
+    verdict = re.search(r"DONE \((\w+), rc=", log)
+    return verdict[1] if verdict else "ERROR", time.monotonic() - begun
 
 
 def failed(out: Path, module: str) -> list[str]:
@@ -106,10 +114,11 @@ def main() -> None:
     results = {}
     for module in sys.argv[2:] or TASKS:
         asserted, covered = properties(module)
-        passed, seconds = run(out, module, "prove")
-        reached = not covered or run(out, module, "cover")[0]
+        verdict, seconds = run(out, module, "prove")
+        passed = verdict == "PASS"
+        reached = not covered or run(out, module, "cover")[0] == "PASS"
         results[module] = {"properties": asserted, "proved": passed, "covered": covered, "reached": reached}
-        word = "proved" if passed else "NOT PROVED"
+        word = "proved" if passed else f"NOT PROVED ({verdict})"
         print(f"{module}: {len(asserted)} properties {word} in {seconds:.0f} s", flush=True)
         if not reached:
             print(f"{module}: a covered state is NOT REACHED", flush=True)
