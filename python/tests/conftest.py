@@ -69,6 +69,15 @@ NAMESPACE_MODULES = {
 }
 
 
+def pytest_configure() -> None:
+    """Heed SIGINT, also where a shell started the tests in the background and so had them ignore it.
+
+    Commands that tests start inherit what they find here.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests of long modules, and says which tests one process runs if there are several."""
     for item in items:
