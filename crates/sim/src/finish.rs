@@ -173,11 +173,15 @@ fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
 /// NICs in order of their hosts, then ports in order of their numbers.
 fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> Vec<PortRow> {
     let topology = net.topology();
-    let (mut nics, mut rows) = (Vec::new(), Vec::new());
+    let mut nics = Vec::with_capacity(topology.hosts.len());
     each_host(shards, |host| {
         let (name, level) = (topology.nic_name(host.id), topology.nic_level().to_string());
         nics.push((host.id, line_row(host.line, host.busy_until, name, level, now)));
     });
+    nics.sort_unstable_by_key(|(host, _)| *host);
+    let mut rows = Vec::with_capacity(nics.len() + topology.ports.len());
+    rows.extend(nics.into_iter().map(|(_, row)| row));
+    let first = rows.len();
     let mut ids = net.numbering.port.iter();
     each_port(shards, |port| {
         let id = *ids.next().expect("a port for each process");
@@ -195,9 +199,8 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
             ..line_row(port.line, port.sending_until, name, level, now)
         });
     });
-    nics.sort_by_key(|(host, _)| *host);
-    rows.sort_by_key(|row| row.port);
-    nics.into_iter().map(|(_, row)| row).chain(rows).collect()
+    rows[first..].sort_unstable_by_key(|row| row.port);
+    rows
 }
 
 /// Activity of single ports over time, ordered by row of the port, then by time. Rows of NICs come before rows of

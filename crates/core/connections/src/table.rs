@@ -46,6 +46,10 @@ impl<T, S: BuildHasher> Connections<T, S> {
     /// Adds a connection.
     pub fn insert(&mut self, peer: HostAddr, conn: ConnId, connection: T) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
+            if self.slots.is_empty() {
+                // Many hosts of a large network have a single connection, and a vector would begin with room for four.
+                self.slots.reserve_exact(1);
+            }
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });

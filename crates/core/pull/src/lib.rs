@@ -10,6 +10,8 @@ mod order;
 mod pacer;
 mod paths;
 mod queue;
+mod scores;
+mod shuffle;
 mod spray;
 
 pub use link::{HostLink, Outbound, Queued};

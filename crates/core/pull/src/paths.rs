@@ -1,7 +1,8 @@
-use alloc::vec::Vec;
-
 use pullnet_rng::Stream;
 use pullnet_settings::choice;
+
+use crate::scores::{Score, Scores};
+use crate::shuffle::Shuffle;
 
 choice! {
     /// How a host spreads its packets over the paths to a peer.
@@ -28,19 +29,6 @@ pub enum Feedback {
     Loss,
 }
 
-/// Feedback on one path so far. Only 8 bytes: a large network has 256 paths for each connection.
-#[derive(Clone, Copy, Default, Debug)]
-struct Score {
-    acks: u16,
-    nacks: u16,
-    /// NACKs per hundred packets, as last added to the mean.
-    ratio: u16,
-    /// Rounds in a row for which this path is left out before it is tried once.
-    avoid: u8,
-    /// Rounds for which it was left out since it was last tried.
-    skipped: u8,
-}
-
 /// A path is judged once it has this much feedback (public NDP code: more than 100).
 const JUDGED_AFTER: u16 = 100;
 /// NACK ratio that is never bad, percent (public NDP code).
@@ -55,22 +43,16 @@ const MAX_AVOID: u8 = 64;
 /// The paths to one peer, their order and their scoreboard.
 #[derive(Clone, Debug)]
 pub struct PathSet {
-    order: Vec<u16>,
+    order: Shuffle,
     at: usize,
     /// A path that packets had to avoid at the end of a round, and how often: it comes next.
     owed: (u16, u16),
     spread: Spread,
-    scores: Vec<Score>,
+    /// `None`: no path is ever left out.
+    scores: Option<Scores>,
     /// Number of paths that are left out, or were not tried since. While it is 0, no packet needs a look at the scores.
     avoided: u16,
     ratio_sum: u64,
-}
-
-impl Score {
-    /// Whether it is one of [`PathSet::avoided`].
-    fn avoided(self) -> bool {
-        self.avoid > 0 || self.skipped > 0
-    }
 }
 
 impl PathSet {
@@ -78,12 +60,12 @@ impl PathSet {
     pub fn new(count: u16, spread: Spread, scoreboard: bool, chance: &mut Stream) -> Self {
         let count = count.max(1);
         let order = if spread == Spread::Single {
-            alloc::vec![chance.below(count.into()) as u16]
+            Shuffle::only(chance.below(count.into()) as u16)
         } else {
-            (0..count).collect()
+            Shuffle::new(count)
         };
         let scored = scoreboard && spread == Spread::Permutation && count > 1;
-        let scores = if scored { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
+        let scores = scored.then(|| Scores::new(count));
         Self { order, at: 0, owed: (0, 0), spread, scores, avoided: 0, ratio_sum: 0 }
     }
 
@@ -91,10 +73,10 @@ impl PathSet {
     #[inline]
     pub fn next(&mut self, chance: &mut Stream) -> u16 {
         if self.order.len() == 1 {
-            return self.order[0];
+            return self.order.at(0);
         }
         if self.spread == Spread::Random {
-            return self.order[chance.below(self.order.len() as u32) as usize];
+            return self.order.at(chance.below(self.order.len() as u32) as usize);
         }
         let path = self.draw(chance);
         if self.avoided == 0 { path } else { self.pass_over(path, None, chance) }
@@ -118,7 +100,7 @@ impl PathSet {
 
     /// Whether `path` is left out in this round.
     fn skip(&mut self, path: u16) -> bool {
-        let Some(score) = self.scores.get_mut(usize::from(path)) else { return false };
+        let Some(score) = self.scores.as_mut().and_then(|scores| scores.find(path)) else { return false };
         let skip = score.skipped < score.avoid;
         let before = score.avoided();
         score.skipped = if skip { score.skipped + 1 } else { 0 };
@@ -136,7 +118,7 @@ impl PathSet {
     /// A path other than `not`, if there is one. `not` keeps its turn in the round.
     pub fn next_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
         if self.order.len() == 1 {
-            return self.order[0];
+            return self.order.at(0);
         }
         if self.spread == Spread::Random {
             let path = self.next(chance);
@@ -149,7 +131,7 @@ impl PathSet {
 
     /// A random path, outside of the rounds.
     pub fn any(&self, chance: &mut Stream) -> u16 {
-        self.order[chance.below(self.order.len() as u32) as usize]
+        self.order.at(chance.below(self.order.len() as u32) as usize)
     }
 
     /// One step of a Fisher-Yates shuffle that restarts after every round.
@@ -169,13 +151,13 @@ impl PathSet {
         if self.owed.1 > 0 && self.owed.0 != not {
             return self.draw(chance);
         }
-        if self.order[self.at..] == [not] {
+        if self.at + 1 == self.order.len() && self.order.at(self.at) == not {
             (self.at, self.owed) = (0, (not, self.owed.1.saturating_add(1)));
         }
-        let left = &self.order[self.at..];
-        let mut chosen = chance.below(left.len() as u32) as usize;
-        if left[chosen] == not {
-            let another = chance.below(left.len() as u32 - 1) as usize;
+        let left = (self.order.len() - self.at) as u32;
+        let mut chosen = chance.below(left) as usize;
+        if self.order.at(self.at + chosen) == not {
+            let another = chance.below(left - 1) as usize;
             chosen = another + usize::from(another >= chosen);
         }
         self.take(chosen)
@@ -184,10 +166,8 @@ impl PathSet {
     /// Takes the path at index `chosen` among the paths left in the round.
     #[inline]
     fn take(&mut self, chosen: usize) -> u16 {
-        let left = &mut self.order[self.at..];
-        left.swap(0, chosen);
-        let path = left[0];
-        self.at = if left.len() == 1 { 0 } else { self.at + 1 };
+        let path = self.order.swap(self.at, self.at + chosen);
+        self.at = if self.at + 1 == self.order.len() { 0 } else { self.at + 1 };
         path
     }
 
@@ -195,7 +175,7 @@ impl PathSet {
     /// prefetches.
     #[inline]
     pub fn places(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
-        let place = |at: usize| self.order.as_ptr().wrapping_add(at).cast();
+        let place = |at: usize| self.order.place(at);
         if self.order.len() <= NEAR {
             visit(place(0));
             visit(place(self.order.len() - 1));
@@ -211,19 +191,20 @@ impl PathSet {
     /// Counts feedback on `path` and leaves the path out for a while if it is an outlier.
     #[inline]
     pub fn feedback(&mut self, path: u16, feedback: Feedback) {
-        let Some(score) = self.scores.get_mut(usize::from(path)) else { return };
-        if feedback == Feedback::Ack && score.avoid == 0 && score.acks + score.nacks < JUDGED_AFTER {
-            // Usually there is no decision to make.
-            score.acks += 1;
+        let Some(scores) = self.scores.as_mut().filter(|scores| usize::from(path) < scores.len()) else {
             return;
+        };
+        // Usually there is no decision to make.
+        if feedback != Feedback::Ack || !scores.count_ack(path, JUDGED_AFTER) {
+            self.weigh(path, feedback);
         }
-        self.weigh(path, feedback);
     }
 
     /// The same if it may change whether the path is left out.
     #[inline(never)]
     fn weigh(&mut self, path: u16, feedback: Feedback) {
-        let score = &mut self.scores[usize::from(path)];
+        let Some(scores) = &mut self.scores else { return };
+        let score = scores.get(path);
         let before = score.avoided();
         match feedback {
             Feedback::Ack => {
@@ -235,26 +216,25 @@ impl PathSet {
             Feedback::Loss => score.avoid = (score.avoid + LOSS_PENALTY).min(MAX_AVOID),
         }
         if score.acks + score.nacks > JUDGED_AFTER {
-            self.judge(path);
+            judge(score, &mut self.ratio_sum, self.order.len() as u64);
         }
-        let after = self.scores[usize::from(path)].avoided();
+        let after = score.avoided();
         self.count_avoided(before, after);
     }
+}
 
-    /// Bad: a NACK ratio above 1.25 times the mean of all paths and above 30% (public NDP code).
-    fn judge(&mut self, path: u16) {
-        let paths = self.scores.len() as u64;
-        let score = &mut self.scores[usize::from(path)];
-        let packets = if score.acks <= ENOUGH_ACKS { score.acks + score.nacks } else { score.acks };
-        let ratio = 100 * score.nacks / packets;
-        self.ratio_sum = self.ratio_sum - u64::from(score.ratio) + u64::from(ratio);
-        score.ratio = ratio;
-        let outlier = ratio > TOLERATED && 4 * u64::from(ratio) * paths > 5 * self.ratio_sum;
-        score.avoid = if outlier { (score.avoid + 1).min(MAX_AVOID) } else { score.avoid.saturating_sub(1) };
-        // Old feedback must not outweigh the present state of the path.
-        if score.acks + score.nacks > FORGET_ABOVE {
-            (score.acks, score.nacks) = (score.acks / 2, score.nacks / 2);
-        }
+/// Judges one of `paths` paths whose ratios add up to `ratio_sum`. Bad: a NACK ratio above 1.25 times the mean of all paths and above
+/// 30% (public NDP code).
+fn judge(score: &mut Score, ratio_sum: &mut u64, paths: u64) {
+    let packets = if score.acks <= ENOUGH_ACKS { score.acks + score.nacks } else { score.acks };
+    let ratio = 100 * score.nacks / packets;
+    *ratio_sum = *ratio_sum - u64::from(score.ratio) + u64::from(ratio);
+    score.ratio = ratio;
+    let outlier = ratio > TOLERATED && 4 * u64::from(ratio) * paths > 5 * *ratio_sum;
+    score.avoid = if outlier { (score.avoid + 1).min(MAX_AVOID) } else { score.avoid.saturating_sub(1) };
+    // Old feedback must not outweigh the present state of the path.
+    if score.acks + score.nacks > FORGET_ABOVE {
+        (score.acks, score.nacks) = (score.acks / 2, score.nacks / 2);
     }
 }
 
