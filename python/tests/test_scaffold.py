@@ -153,7 +153,8 @@ def test_one_of_each_compiles_and_passes_the_tests_of_its_registry(scaffold: Mod
         shutil.copytree(ROOT / name, tree / name)
     for kind, name in MADE.items():
         scaffold.generate(tree, kind, name)
-    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "scaffold-build")}
+    # The folder of the other tests: most dependencies are built there already.
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}
     own = [f"--test={name.replace('-', '_')}" for name in MADE.values()]
     crates = ["made-protocol", "qdisc", "workload", "topology", "sim"]
     packages = [word for crate in crates for word in ("-p", f"pullnet-{crate}")]
