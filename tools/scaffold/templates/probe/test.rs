@@ -35,7 +35,7 @@ const PROBE: &str = "[probes]\nstencil_name = true\n";
 fn rows_add_up_to_what_flows_delivered() {
     let record = run(PROBE, 1);
     for (number, flow) in record.flows.iter().enumerate() {
-        let own = record.recorded.stencil_name().iter().filter(|row| row.flow as usize == number);
+        let own = record.recorded.stencil_name().iter().filter(|row| row.flow.get() as usize == number);
         assert!(own.clone().all(|row| row.host == flow.dst && flow.start < row.at), "flow {number}");
         assert_eq!(own.map(|row| row.bytes).sum::<u64>(), flow.delivered, "flow {number}");
     }
