@@ -9,10 +9,10 @@ use crate::document::{Entry, Item, Node, Table};
 use crate::error::{Errors, Origin};
 use crate::files::{Files, beside};
 use crate::inputs::Inputs;
-use crate::nearest::{listed, remedy};
+use crate::messages::{example, kind_in_words, with_remedy};
 use crate::resolved::Resolved;
 use crate::shape::Shape;
-use crate::words::{example, kind_in_words, with_remedy};
+use crate::suggest::{listed, remedy};
 
 /// State shared by all readers of one file.
 pub(crate) struct Context<'a> {
