@@ -112,8 +112,10 @@ def test_jobs_whose_settings_change_nothing_are_named(small: Path) -> None:
 
 
 # Settings of the small scenario that deserve one warning each, and the setting that it names.
+ENDS_EARLY: dict[str, object] = {"until": None, "limit": None, "duration": "60 us"}
 CAUSES: dict[str, tuple[dict[str, object], str]] = {
-    "unfinished_flows": ({"until": None, "limit": None, "duration": "60 us"}, ""),
+    "unfinished_flows": (ENDS_EARLY, ""),
+    "no_flows": ({"traffic": [{"kind": "poisson", "load": 0.1, "sizes": {"fixed": "1 GB"}}], **ENDS_EARLY}, ""),
     "timeout_below_round_trip": ({"transport.timeout": "10 us"}, "transport.timeout"),
     "header_above_payload": (
         {"transport.mtu": "100 B", "transport.header": "101 B", "switch.trim_to": "101 B"},
@@ -129,7 +131,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
 }
 ELSEWHERE = {"load_above_one", "deadlock", "memory", "unchanged_result"}
 """Names that have tests of their own: their causes are no single setting."""
-AFTER_THE_RUN = {"unfinished_flows", "deadlock", "unchanged_result"}
+AFTER_THE_RUN = {"unfinished_flows", "no_flows", "deadlock", "unchanged_result"}
 
 
 def test_every_warning_has_a_cause_here() -> None:
