@@ -22,7 +22,7 @@ use std::sync::atomic::{Ordering, fence};
 use crate::doorbell::Doorbell;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::ring::{LINE, Place, Reader, Writer};
+use crate::ring::{LINE, Layout, Reader, Writer};
 use crate::sys;
 
 const VERDICT: usize = 4 * LINE;
@@ -60,12 +60,12 @@ impl Channel {
         Ok(Self { memory: Arc::new(Memory::map(fd, Self::long(size))?), size })
     }
 
-    fn up(&self) -> Place {
-        Place { writer: 0, reader: LINE, bytes: BYTES, size: self.size }
+    fn up(&self) -> Layout {
+        Layout { writer: 0, reader: LINE, bytes: BYTES, size: self.size }
     }
 
-    fn down(&self) -> Place {
-        Place { writer: 2 * LINE, reader: 3 * LINE, bytes: BYTES + self.size, size: self.size }
+    fn down(&self) -> Layout {
+        Layout { writer: 2 * LINE, reader: 3 * LINE, bytes: BYTES + self.size, size: self.size }
     }
 
     /// The application's ends.
