@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         self.read_after(S::default(), &[])
     }
 
-    /// Reads settings, some of which already have a value; `before` holds the origins of those.
+    /// Reads settings, where some already have a value; `before` holds the origins of these values.
     pub fn read_after<S: Settings>(&self, mut value: S, before: &[(&'static str, Origin)]) -> Located<S> {
         let (origins, unread) = self.read_into(&mut value, before);
         Located { value, origins, unread }

@@ -216,7 +216,7 @@ pub struct PacketCounts {
     pub lost: u64,
     /// Data packets retransmitted by hosts.
     pub retransmitted: u64,
-    /// Data packets that switches made beside those that hosts sent: copies for several receivers.
+    /// Data packets that switches made, beside the packets of hosts: copies for several receivers.
     pub copied: u64,
     /// Data packets (whole or trimmed) still in the network at the end.
     pub in_flight: u64,
