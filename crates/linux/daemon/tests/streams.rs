@@ -259,7 +259,7 @@ fn a_killed_daemon_is_told_at_once_and_can_be_started_again() {
     }
     assert!(matches!(NdpStream::connect(&stack, b.address, SERVICE), Err(StreamError::Stopped(_))));
     let refused = DaemonStack::connect(&a.socket()).unwrap_err().to_string();
-    assert!(refused.contains("the daemon of this socket is gone; start it anew"), "{refused}");
+    assert!(refused.contains("no daemon serves this socket any more; start pullnetd again"), "{refused}");
     // Its socket is still there; that does not hinder.
     let again = place.start("");
     let serving = echo(&again, 1);

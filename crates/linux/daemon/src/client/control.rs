@@ -142,7 +142,7 @@ fn why(path: &Path, error: &std::io::Error) -> String {
         ErrorKind::NotFound => {
             "there is no such socket; start pullnetd, or name the socket that its file names"
         }
-        ErrorKind::ConnectionRefused => "the daemon of this socket is gone; start it anew",
+        ErrorKind::ConnectionRefused => "no daemon serves this socket any more; start pullnetd again",
         ErrorKind::PermissionDenied => {
             "only members of the socket's group may use the daemon; `ls -l` shows which"
         }

@@ -82,5 +82,5 @@ impl Turn {
 
 /// The error for a daemon that is gone.
 pub(super) fn gone() -> StreamError {
-    StreamError::Stopped("the daemon is gone; start it, and connect to it anew".to_owned())
+    StreamError::Stopped("the daemon is gone; start pullnetd again, and connect again".to_owned())
 }
