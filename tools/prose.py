@@ -131,13 +131,13 @@ def folder(path: Path) -> str:
     return "/".join(parts[:4]) or "."
 
 
-def report(lines: list[Line], limit: float | None, listed: bool, exempt: list[str]) -> bool:
-    """Prints shares and lines; returns whether all folders but the exempt ones are within `limit` percent."""
+def report(lines: list[Line], limit: float | None, listed: bool) -> bool:
+    """Prints shares and lines; returns whether all folders are within `limit` percent."""
     total: Counter[str] = Counter(folder(line.path) for line in lines)
     flagged = [(line, flags) for line in lines if (flags := line.flags())]
     hits = Counter(folder(line.path) for line, _ in flagged)
     judged = {} if limit is None else {name: max(1.0, total[name] * limit / 100) for name in hits}
-    above = {name for name, most in judged.items() if hits[name] > most and not name.startswith(tuple(exempt))}
+    above = {name for name, most in judged.items() if hits[name] > most}
     for line, flags in flagged:
         if listed or folder(line.path) in above:
             print(f"{line.path}:{line.number}: {', '.join(flags)}: {line.text}")
@@ -155,14 +155,13 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", type=Path, default=[Path()])
     parser.add_argument("--list", action="store_true", help="print every flagged line")
     parser.add_argument("--max", type=float, metavar="PERCENT", help="highest share of a folder")
-    parser.add_argument("--except", dest="exempt", action="append", default=[], metavar="FOLDER", help="not judged")
     arguments = parser.parse_args()
     lines = [
         Line(line.path.relative_to(ROOT), line.number, line.text)
         for path in files(arguments.paths)
         for line in lines_of(ROOT / path)
     ]
-    return 0 if report(lines, arguments.max, arguments.list, arguments.exempt) else 1
+    return 0 if report(lines, arguments.max, arguments.list) else 1
 
 
 if __name__ == "__main__":

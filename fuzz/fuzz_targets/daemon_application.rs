@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullnet_daemon::{Deed, Hostile};
+use pullnet_daemon::{Action, Hostile};
 
 /// One action: its kind, and three numbers.
 type Step = (u8, u8, u16, u64);
@@ -12,7 +12,7 @@ type Step = (u8, u8, u16, u64);
 fuzz_target!(|steps: Vec<(Step, Vec<u8>)>| {
     let mut hostile = Hostile::new();
     for (step, bytes) in steps.into_iter().take(300) {
-        hostile.does(Deed::of(step, bytes));
+        hostile.does(Action::of(step, bytes));
     }
     hostile.end();
 });

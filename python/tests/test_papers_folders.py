@@ -9,6 +9,7 @@ import pytest
 import pullnet
 from pullnet.errors import InputError
 from pullnet.papers import calculations, model
+from pullnet.papers.judge import Measured
 from pullnet.papers.measures import ALL
 from pullnet.papers.reproduce import used_by
 from pullnet.runs.seeds import parse_seeds
@@ -27,6 +28,12 @@ def test_no_measure_has_the_name_of_another() -> None:
         if inspect.isfunction(function) and function.__module__ == module and not name.startswith("_")
     ]
     assert len(own) == len(set(own)) == len(ALL)
+
+
+def test_every_measure_measures() -> None:
+    """A public helper in one of these modules would be a measure that no claim can name."""
+    returned = {name: inspect.signature(function).return_annotation for name, function in ALL.items()}
+    assert {name: kind for name, kind in returned.items() if kind is not Measured} == {}
 
 
 def test_papers_are_found() -> None:

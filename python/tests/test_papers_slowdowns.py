@@ -9,6 +9,7 @@ import pullnet
 from pullnet.papers import model
 from pullnet.papers.measures import slowdowns
 from pullnet.papers.measures.data import Data
+from pullnet.papers.measures.packets import with_headers
 from pullnet.papers.runs import Run
 
 SCENARIOS = model.folder() / "phost" / "scenarios"
@@ -57,4 +58,4 @@ def test_serving_by_size_meets_more_deadlines_than_by_deadline(tmp_path: Path) -
 
 
 def test_loads_count_headers_as_the_authors_do() -> None:
-    assert [slowdowns.with_headers(load) for load in (0.4867, 0.584, 0.876)] == [0.5, 0.6, 0.9]
+    assert [with_headers(load) for load in (0.4867, 0.584, 0.876)] == [0.5, 0.6, 0.9]

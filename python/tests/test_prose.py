@@ -63,11 +63,10 @@ def test_comments_docs_and_literals_are_read_and_code_is_not() -> None:
 def test_a_folder_fails_above_its_share_and_not_by_a_single_line(capsys: pytest.CaptureFixture[str]) -> None:
     plain = [PROSE.Line(Path("a/x.md"), number, "A packet waits.") for number in range(97)]
     flagged = [PROSE.Line(Path("a/x.md"), 100 + number, "Nobody waits.") for number in range(3)]
-    assert not PROSE.report(plain + flagged, 2.0, False, [])
+    assert not PROSE.report(plain + flagged, 2.0, False)
     assert "a/x.md:100: unnamed subject: Nobody waits." in capsys.readouterr().out
-    assert PROSE.report(plain + flagged, 3.0, False, [])
-    assert PROSE.report(plain + flagged, 2.0, False, ["a"])
-    assert PROSE.report(flagged[:1], 2.0, False, [])
+    assert PROSE.report(plain + flagged, 3.0, False)
+    assert PROSE.report(flagged[:1], 2.0, False)
 
 
 def test_the_room_of_a_file_is_its_crate_or_its_folder() -> None:

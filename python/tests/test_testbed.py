@@ -135,7 +135,7 @@ def test_a_namespace_that_was_made_anew_since_is_not_removed() -> None:
     other = f"pn-{NAME}-h0"
     kernel.delete(other)
     kernel.add(other)
-    with pytest.raises(InputError, match="was made anew by somebody else since"):
+    with pytest.raises(InputError, match="was replaced by another process since"):
         beds.down(PAIR, NAME)
     assert ours() == [other]
     kernel.delete(other)

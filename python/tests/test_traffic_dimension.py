@@ -224,4 +224,9 @@ def test_what_the_command_refuses(pullnet: Pullnet, volumes_file: Path, argument
 def test_where_meent_asks_for_too_little_begins() -> None:
     """At eps 0.01 log-normal traffic exceeds the formula more often than eps once the variation is above 0.32."""
     assert theory.meent_on_lognormal(0.01, 0.32) < 0.01 < theory.meent_on_lognormal(0.01, 0.33)
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "traffic.md").read_text(encoding="utf-8").replace("\n", " ")
+    claims = (root / "papers" / "traffic-volumes" / "claims.toml").read_text(encoding="utf-8")
+    assert "is below eps up to a coefficient of variation of 0.32, and above eps from there on" in page
+    assert "traces below 0.32 exceed less often" in claims
     assert all(theory.meent_on_lognormal(eps, cv) < eps for eps in (0.5, 0.1, 0.05) for cv in (0.1, 0.45, 1.0, 3.0))

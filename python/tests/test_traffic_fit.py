@@ -134,6 +134,23 @@ def test_powerlaw_takes_a_nested_model_for_needed_whatever_the_sign() -> None:
     assert found.p_nested == pytest.approx(stats.chi2.sf(-2 * found.ratio, 1), rel=1e-9)
 
 
+def test_powerlaw_caps_alpha_at_3_and_so_trusts_the_log_normal() -> None:
+    sample = draw(PowerLaw(5.0, 1.0), 2_000)
+    other = theirs(sample, xmin=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ratio, p = other.distribution_compare("power_law", "lognormal", normalized_ratio=True)
+    assert other.power_law.alpha == pytest.approx(3.0)
+    assert ratio < -15 and p < 1e-50
+    ours = fit_power_law(sample, xmin=1.0)
+    assert ours.alpha == pytest.approx(5.0, abs=0.2)
+    found = likelihood_ratio(PowerLaw(ours.alpha, 1.0), LogNormal.fit_tail(sample, 1.0), sample)
+    assert abs(found.normalised) < 1.6, "neither law is trusted"
+    page = (Path(__file__).parents[2] / "docs" / "traffic.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `alpha` above 3 |"))
+    assert "capped at 3" in row and f"its R is {ratio:.0f}" in row
+
+
 @pytest.mark.parametrize("name", ["words", "cities", "blackouts", "flares"])
 def test_a_log_normal_tail_is_at_least_as_likely_as_that_of_powerlaw(name: str) -> None:
     sample = published(name)

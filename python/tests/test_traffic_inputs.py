@@ -245,7 +245,7 @@ def test_what_rrdtool_fetch_prints(tmp_path: Path) -> None:
         table(tmp_path, other, "port.txt")
 
 
-@pytest.mark.parametrize("form", ["xml", "json"])
+@pytest.mark.parametrize("form", ["xml", "xml with times", "json"])
 def test_what_rrdtool_xport_prints(form: str, tmp_path: Path) -> None:
     rows: list[list[float | None]] = [[1.0, 10.0], [2.0, None], [3.0, 30.0]]
     if form == "json":
@@ -257,12 +257,15 @@ def test_what_rrdtool_xport_prints(form: str, tmp_path: Path) -> None:
         )
     else:
         cells = "".join(
-            f"<row><t>{1_700_000_100 + 300 * i}</t>" + "".join(f"<v>{v or 'NaN'}</v>" for v in row) + "</row>"
+            ("<row>" if form == "xml" else f"<row><t>{1_700_000_100 + 300 * i}</t>")
+            + "".join(f"<v>{v or 'NaN'}</v>" for v in row)
+            + "</row>"
             for i, row in enumerate(rows)
         )
         legend = "<legend><entry>traffic_in</entry><entry>traffic_out</entry></legend>"
-        text = f"<xport><meta><step>300</step>{legend}</meta><data>{cells}</data></xport>"
-    inbound, outbound = table(tmp_path, text, f"a.{form}")
+        times = "" if "times" in form else "<start>1700000100</start>"
+        text = f"<xport><meta>{times}<step>300</step>{legend}</meta><data>{cells}</data></xport>"
+    inbound, outbound = table(tmp_path, text, f"a.{form[:4].strip()}")
     assert (inbound.start, inbound.bytes.tolist()) == (1_699_999_800, [300.0, 600.0, 900.0])
     assert outbound.sample().tolist() == [3000.0, 9000.0]
 

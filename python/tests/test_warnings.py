@@ -1,13 +1,14 @@
 """Warnings: in `check`, in a run's summary and in Python, each with a name and a way to silence it."""
 
 import json
+import tomllib
 import warnings
 from pathlib import Path
 
 import pytest
 
 import pullnet
-from pullnet import catalogue
+from pullnet import PullnetWarning, catalogue, run
 from pullnet.runs import cost
 
 from .conftest import SMALL, Pullnet, summary_of
@@ -108,3 +109,107 @@ def test_jobs_whose_settings_change_nothing_are_named(small: Path) -> None:
     jobs = [pullnet.Job(small), pullnet.Job(small, {"transport.give_up": "6 s"}), pullnet.Job(small, seed=4)]
     with pytest.warns(pullnet.PullnetWarning, match=r"transport\.give_up: an earlier job has the same fingerprint"):
         pullnet.run_many(jobs, workers=1)
+
+
+# Settings of the small scenario that deserve one warning each, and the setting that it names.
+ENDS_EARLY: dict[str, object] = {"until": None, "limit": None, "duration": "60 us"}
+CAUSES: dict[str, tuple[dict[str, object], str]] = {
+    "unfinished_flows": (ENDS_EARLY, ""),
+    "no_flows": ({"traffic": [{"kind": "poisson", "load": 0.1, "sizes": {"fixed": "1 GB"}}], **ENDS_EARLY}, ""),
+    "timeout_below_round_trip": ({"transport.timeout": "10 us"}, "transport.timeout"),
+    "header_above_payload": (
+        {"transport.mtu": "100 B", "transport.header": "101 B", "switch.trim_to": "101 B"},
+        "transport.header",
+    ),
+    "shallow_trim": ({"transport.mtu": "300 B", "switch.trim_to": "200 B"}, "switch.trim_to"),
+    "small_control_queue": ({"switch.control_queue": "9 packets"}, "switch.control_queue"),
+    "missing_support": ({"transport.kind": "dctcp", "switch.kind": "drop-tail"}, "switch.kind"),
+    "unused_setting": (
+        {"topology": {"kind": "star", "hosts": 16}, "switch.forwarding": "ecmp"},
+        "switch.forwarding",
+    ),
+}
+ELSEWHERE = {"load_above_one", "deadlock", "memory", "unchanged_result"}
+"""Names that have tests of their own: their causes are no single setting."""
+AFTER_THE_RUN = {"unfinished_flows", "no_flows", "deadlock", "unchanged_result"}
+
+
+def test_every_warning_has_a_cause_here() -> None:
+    assert set(catalogue("warnings")) == {*CAUSES, *ELSEWHERE}
+
+
+def written(path: Path, settings: dict[str, object]) -> Path:
+    """The small scenario with other settings; `None` leaves one out."""
+    document = tomllib.loads(SMALL)
+    for key, value in settings.items():
+        table, _, name = key.rpartition(".")
+        inside = document[table] if table else document
+        if name == "kind":
+            inside.clear()
+        if value is None:
+            del inside[name]
+        else:
+            inside[name] = value
+    path.write_text(dumps(document))
+    return path
+
+
+def dumps(document: dict[str, object]) -> str:
+    """TOML of tables and lists of tables, whose values are inline."""
+    return "".join(f"{key} = {inline(value)}\n" for key, value in document.items())
+
+
+def inline(value: object) -> str:
+    """A TOML value on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_each_is_in_check_summary_and_python_until_it_is_silenced(name: str, pullnet: Pullnet, tmp_path: Path) -> None:
+    settings, setting = CAUSES[name]
+    path = written(tmp_path / "warned.toml", settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = run(path)
+    found = {notice.name: notice for notice in result.summary.warnings}
+    assert found[name].setting == setting
+    assert found[name].message
+    assert [str(found[name])] == [str(each.message) for each in caught if f"[{name}]" in str(each.message)]
+    assert name in [each["name"] for each in json.loads(result.summary_json)["warnings"]]
+    checked = pullnet("check", "warned.toml")
+    assert checked.returncode == 0
+    assert (f"[{name}]" in checked.stderr) == (name not in AFTER_THE_RUN), checked.stderr
+    done = pullnet("run", "warned.toml", "-o", "out")
+    assert f"[{name}]" in done.stdout
+    assert f"[{name}]" not in pullnet("check", "warned.toml", "--silence", name).stderr
+    silenced = run(path, silence=[name])
+    assert name not in [notice.name for notice in silenced.summary.warnings]
+    assert silenced.summary.fingerprint == result.summary.fingerprint
+
+
+RING = "".join(f"{n} {n + 5} 10Gbps 1us 0\n{n + 5} {(n + 1) % 5 + 5} 10Gbps 1us 0\n" for n in range(5))
+DEADLOCK = """
+duration = "5 ms"
+topology = { kind = "file", file = "net.txt" }
+transport = { kind = "roce" }
+switch = { kind = "pfc", buffer = "200 kB", headroom = "20 kB" }
+traffic = [{ kind = "matrix", file = "flows" }]
+"""
+
+
+def test_a_deadlock_is_in_summary_and_python_until_it_is_silenced(pullnet: Pullnet, tmp_path: Path) -> None:
+    """Five switches in a ring; each flow crosses two of its links."""
+    (tmp_path / "net.txt").write_text(f"10 5 10\n5 6 7 8 9\n{RING}")
+    flows = "".join(f"{n} {(n + 2) % 5} 3 100 1000000000 0\n" for n in range(5))
+    (tmp_path / "flows").write_text(f"5\n{flows}")
+    path = tmp_path / "ring.toml"
+    path.write_text(DEADLOCK)
+    with pytest.warns(PullnetWarning, match=r"\[deadlock\]"):
+        result = run(path)
+    assert "deadlock" in [notice.name for notice in result.summary.warnings]
+    assert "[deadlock]" in pullnet("run", "ring.toml", "-o", "out").stdout
+    assert "[deadlock]" not in pullnet("run", "ring.toml", "-o", "quiet", "--silence", "deadlock").stdout

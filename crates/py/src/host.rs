@@ -36,7 +36,7 @@ impl HostFile {
     /// Path of the socket.
     #[getter]
     fn socket(&self) -> PathBuf {
-        self.0.door.path.clone()
+        self.0.access.path.clone()
     }
 
     /// Reads the keys that the file names, if any.

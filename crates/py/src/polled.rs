@@ -3,7 +3,7 @@
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use pullnet_daemon::{Bells, DaemonStack};
+use pullnet_daemon::{DaemonStack, Doorbells};
 use pullnet_host::{Stack, StreamError, StreamId, StreamOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -23,13 +23,13 @@ fn failed(py: Python<'_>, error: &StreamError) -> PyErr {
 pub struct PolledStream {
     stack: Arc<DaemonStack>,
     id: StreamId,
-    bells: Bells,
+    doorbells: Doorbells,
 }
 
 impl PolledStream {
     fn new(stack: &Arc<DaemonStack>, id: StreamId) -> Result<Self, StreamError> {
-        let bells = stack.bells(id).inspect_err(|_| stack.abort(id))?;
-        Ok(Self { stack: Arc::clone(stack), id, bells })
+        let doorbells = stack.doorbells(id).inspect_err(|_| stack.abort(id))?;
+        Ok(Self { stack: Arc::clone(stack), id, doorbells })
     }
 }
 
@@ -60,13 +60,13 @@ impl PolledStream {
     /// Becomes readable when there may be something to read.
     #[getter]
     fn readable(&self) -> i32 {
-        self.bells.readable.as_raw_fd()
+        self.doorbells.readable.as_raw_fd()
     }
 
     /// Becomes readable when there may be room to write, or everything may be acknowledged.
     #[getter]
     fn writable(&self) -> i32 {
-        self.bells.writable.as_raw_fd()
+        self.doorbells.writable.as_raw_fd()
     }
 
     /// At most `most` bytes; empty at the end; `None`: nothing is there yet.
@@ -104,7 +104,7 @@ impl PolledStream {
 pub struct PolledListener {
     stack: Arc<DaemonStack>,
     service: u16,
-    bells: Bells,
+    doorbells: Doorbells,
 }
 
 impl Drop for PolledListener {
@@ -120,14 +120,14 @@ impl PolledListener {
     fn open(py: Python<'_>, stack: &HostStack, service: u16) -> PyResult<Self> {
         let stack = Arc::clone(stack.stack());
         stack.listen(service).map_err(|error| failed(py, &error))?;
-        let bells = stack.bells_of_listener(service).inspect_err(|_| stack.unlisten(service));
-        bells.map(|bells| Self { stack, service, bells }).map_err(|error| failed(py, &error))
+        let doorbells = stack.doorbells_of_listener(service).inspect_err(|_| stack.unlisten(service));
+        doorbells.map(|doorbells| Self { stack, service, doorbells }).map_err(|error| failed(py, &error))
     }
 
     /// Becomes readable when there may be a stream.
     #[getter]
     fn readable(&self) -> i32 {
-        self.bells.readable.as_raw_fd()
+        self.doorbells.readable.as_raw_fd()
     }
 
     /// The next stream; `None`: there is none yet.

@@ -5,7 +5,7 @@ import math
 from dataclasses import astuple, fields
 from pathlib import Path
 
-from pullnet.papers.measures.comparison import Cell, cells
+from pullnet.papers.measures.cells import Cell, cells
 from pullnet.papers.measures.data import Data, MissingRunsError
 
 EXPERIMENTS = ("imc10", "web-search", "data-mining", "incast", "loss", "failed-link", "oversubscribed")

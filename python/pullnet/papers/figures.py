@@ -8,9 +8,10 @@ import polars as pl
 
 from pullnet.papers import deadline_figures, linux_figures, thesis_figures
 from pullnet.papers.judge import Outcome
-from pullnet.papers.measures.comparison import IDEAL, cells
+from pullnet.papers.measures.cells import IDEAL, cells
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
-from pullnet.papers.measures.slowdowns import slowdown_by_load, with_headers
+from pullnet.papers.measures.packets import with_headers
+from pullnet.papers.measures.slowdowns import slowdown_by_load
 from pullnet.papers.picture import Picture, Points, draw
 
 

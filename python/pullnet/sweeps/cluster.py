@@ -83,7 +83,7 @@ def _work_off(
 def _collected(future: Any, task: Task, store: Store, on: str) -> tuple[Task, Outcome]:
     """Keep the outcome of a run. However often the cluster ran it, it is kept and counted here once."""
     if future.status == "cancelled":
-        return task, InputError(f"{on} has lost it, as when the scheduler starts anew; run the same command again")
+        return task, InputError(f"{on} has lost it, as when the scheduler restarts; run the same command again")
     error = future.exception()
     if error is not None:
         return task, _explained(error)

@@ -212,7 +212,7 @@ def _not_ours(namespace: state.Namespace) -> str | None:
         return None
     if namespace.inode is None and kernel.is_bare(namespace.name):
         return None  # The command ended between making it and writing that down.
-    return "was made anew by somebody else since; remove it yourself with ip netns del"
+    return "was replaced by another process since; remove it yourself with ip netns del"
 
 
 def _end(process: state.Process) -> None:

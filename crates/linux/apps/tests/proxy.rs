@@ -157,7 +157,7 @@ fn errors_are_passed_on_as_resets() {
         SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
         drop(stream);
     };
-    // A byte shows that both proxies carry the connection: one that is reset before counts as not reached.
+    // A byte shows that both proxies carry the connection.
     let carried = || {
         let (client, server) = path.open();
         (&client).write_all(b"?").unwrap();
@@ -259,6 +259,25 @@ fn what_does_not_greet_is_reset() {
     let error = stream.read(&mut [0; 16]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     insist("its count", || path.far.counts().unreached == 1);
+}
+
+#[test]
+fn a_reset_before_the_other_side_is_reached_counts_as_a_reset() {
+    let path = Path::make(40, Options::default());
+    let here: Arc<dyn Stack> = stack(&path._daemons[0]);
+    let to = path._daemons[1].address.parse().unwrap();
+    let mut stream = NdpStream::connect(&here, to, SERVICE).unwrap();
+    stream.write_all(b"pnp").unwrap();
+    insist("half a greeting", || path.far.counts().accepted == 1);
+    stream.abort();
+    insist("its count", || path.far.counts().reset == 1);
+    // The near proxy finds the reset where it looks for first bytes, or in the connection that it has opened.
+    let client = path.connect();
+    SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(client);
+    insist("its count", || path.near.counts().reset == 1);
+    insist("the end of both", || path.near.counts().open + path.far.counts().open == 0);
+    assert_eq!((path.near.counts().unreached, path.far.counts().unreached), (0, 0));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! Unsafe code is confined to `sys.rs` and `process.rs` (system calls) and `memory.rs` (memory shared with another process).
 #![deny(unsafe_code)]
 
-mod bell;
 mod captured;
 mod client;
 pub mod config;
-mod door;
+mod control_socket;
+mod doorbell;
 mod error;
 mod failure;
 mod log;
@@ -25,9 +25,9 @@ mod share;
 #[expect(unsafe_code, reason = "system calls")]
 mod sys;
 
-pub use client::{Bells, DaemonStack};
+pub use client::{DaemonStack, Doorbells};
 pub use error::Error;
 pub use process::Signals;
 #[cfg(feature = "hostile")]
-pub use server::hostile::{Deed, Hostile};
+pub use server::hostile::{Action, Hostile};
 pub use server::{Daemon, serve};

@@ -2,7 +2,7 @@
 //!
 //! A message is its length, 4 bytes with the least significant first, and so many bytes of JSON; file descriptors come with
 //! its first byte. The daemon answers each request at once and in order, and sends nothing unasked. Waiting is done at a
-//! bell.
+//! doorbell.
 
 use std::net::SocketAddr;
 
@@ -58,11 +58,11 @@ pub(crate) enum Form {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub(crate) enum Answer {
-    /// Answer to `Hello`, with the memory and the bell of a session. The session has this number of channels, whose rings
+    /// Answer to `Hello`, with the memory and the doorbell of a session. The session has this number of channels, whose rings
     /// have `ring` bytes each.
     Welcome { version: u32, address: SocketAddr, channels: usize, ring: usize },
     /// A stream or a listener: its name, unique within the session; the place of its bit; and the number of its memory. A
-    /// new memory comes with its descriptor and its bells.
+    /// new memory comes with its descriptor and its doorbells.
     Channel { channel: u64, slot: usize, memory: usize, peer: Option<SocketAddr> },
     /// No stream waits to be accepted.
     Nothing,

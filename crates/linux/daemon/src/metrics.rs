@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant as Clock};
 
-use crate::bell::Bell;
 use crate::config::MetricsPlace;
+use crate::doorbell::Doorbell;
 use crate::error::Error;
 use crate::sys;
 use crate::sys::Poll;
@@ -37,7 +37,7 @@ pub struct Endpoint(Listener);
 #[derive(Debug)]
 pub struct Serving {
     thread: Option<JoinHandle<()>>,
-    stop: Option<Bell>,
+    stop: Option<Doorbell>,
     path: Option<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ impl Endpoint {
     ) -> Result<Self, Error> {
         match place {
             MetricsPlace::Socket(path) => {
-                let listener = crate::door::listen_for_group(path, daemon, gid)?;
+                let listener = crate::control_socket::listen_for_group(path, daemon, gid)?;
                 Ok(Self(Listener::Unix(listener, path.clone())))
             }
             MetricsPlace::Loopback(address) => {
@@ -79,7 +79,7 @@ impl Endpoint {
     /// # Errors
     /// If no file descriptor is left.
     pub fn serve(self, mut text: impl FnMut() -> Option<String> + Send + 'static) -> Result<Serving, Error> {
-        let [stop, stopped] = Bell::pair()?;
+        let [stop, stopped] = Doorbell::pair()?;
         let poll = Poll::new()?;
         poll.add(self.0.as_fd(), 0)?;
         poll.add(stopped.as_fd(), 1)?;

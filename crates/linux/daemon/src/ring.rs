@@ -36,7 +36,7 @@ pub(crate) struct Broken;
 
 /// Offsets of a ring in its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Layout {
     /// The writer's line.
     pub writer: usize,
     /// The reader's line.
@@ -51,7 +51,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 struct End {
     memory: Arc<Memory>,
-    place: Place,
+    layout: Layout,
     /// The own counter.
     own: u64,
     /// The other's counter when last read.
@@ -61,9 +61,9 @@ struct End {
 }
 
 impl End {
-    fn new(memory: Arc<Memory>, place: Place, own_line: usize, other_line: usize) -> Self {
-        assert!(place.size.is_power_of_two(), "a ring of {} B", place.size);
-        Self { memory, place, own: 0, other: 0, own_line, other_line }
+    fn new(memory: Arc<Memory>, layout: Layout, own_line: usize, other_line: usize) -> Self {
+        assert!(layout.size.is_power_of_two(), "a ring of {} B", layout.size);
+        Self { memory, layout, own: 0, other: 0, own_line, other_line }
     }
 
     fn word(&self, line: usize) -> &AtomicU64 {
@@ -105,9 +105,9 @@ impl End {
 
     /// The stretches of the ring from `count` on, `bytes` in all: the second begins at its start.
     fn stretches(&self, count: u64, bytes: usize) -> [(usize, usize); 2] {
-        let offset = (count % self.place.size as u64) as usize;
-        let first = bytes.min(self.place.size - offset);
-        [(self.place.bytes + offset, first), (self.place.bytes, bytes - first)]
+        let offset = (count % self.layout.size as u64) as usize;
+        let first = bytes.min(self.layout.size - offset);
+        [(self.layout.bytes + offset, first), (self.layout.bytes, bytes - first)]
     }
 }
 
@@ -117,8 +117,8 @@ pub(crate) struct Writer(End);
 
 impl Writer {
     /// The writer of an empty ring.
-    pub fn new(memory: Arc<Memory>, place: Place) -> Self {
-        Self(End::new(memory, place, place.writer, place.reader))
+    pub fn new(memory: Arc<Memory>, layout: Layout) -> Self {
+        Self(End::new(memory, layout, layout.writer, layout.reader))
     }
 
     /// Number of bytes that can be written now.
@@ -126,7 +126,7 @@ impl Writer {
         let read = self.0.look(self.0.own)?;
         let held = self.0.own - read;
         // Not below zero: `read` never is below an earlier value, for which this held when the own counter moved.
-        Ok(self.0.place.size - held as usize)
+        Ok(self.0.layout.size - held as usize)
     }
 
     /// Writes as many of `bytes` as there is room for; returns their number.
@@ -172,8 +172,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// The reader of an empty ring.
-    pub fn new(memory: Arc<Memory>, place: Place) -> Self {
-        Self { end: End::new(memory, place, place.reader, place.writer), sealed: u64::MAX }
+    pub fn new(memory: Arc<Memory>, layout: Layout) -> Self {
+        Self { end: End::new(memory, layout, layout.reader, layout.writer), sealed: u64::MAX }
     }
 
     /// Stops reading at the current end: bytes written from now on are ignored.
@@ -184,7 +184,7 @@ impl Reader {
 
     /// Number of bytes that can be read now.
     pub fn ready(&mut self) -> Result<usize, Broken> {
-        let written = self.end.look(self.end.own + self.end.place.size as u64)?;
+        let written = self.end.look(self.end.own + self.end.layout.size as u64)?;
         Ok((written.min(self.sealed) - self.end.own) as usize)
     }
 
@@ -241,11 +241,11 @@ mod tests {
 
     use super::*;
 
-    const PLACE: Place = Place { writer: 0, reader: LINE, bytes: 4096, size: 64 };
+    const LAYOUT: Layout = Layout { writer: 0, reader: LINE, bytes: 4096, size: 64 };
 
     fn ring() -> (Arc<Memory>, Writer, Reader) {
         let memory = Arc::new(Memory::fresh(8192).unwrap());
-        (Arc::clone(&memory), Writer::new(Arc::clone(&memory), PLACE), Reader::new(memory, PLACE))
+        (Arc::clone(&memory), Writer::new(Arc::clone(&memory), LAYOUT), Reader::new(memory, LAYOUT))
     }
 
     #[derive(Clone, Debug)]
@@ -275,7 +275,7 @@ mod tests {
                     Step::Write(long) => {
                         let bytes: Vec<u8> = (0..long).map(|at| next.wrapping_add(at as u8)).collect();
                         let written = writer.write(&bytes).unwrap();
-                        prop_assert_eq!(written, long.min(PLACE.size - held));
+                        prop_assert_eq!(written, long.min(LAYOUT.size - held));
                         next = next.wrapping_add(written as u8);
                         held += written;
                         0
@@ -293,7 +293,7 @@ mod tests {
                     expected = expected.wrapping_add(1);
                 }
                 held -= got;
-                prop_assert_eq!((writer.room().unwrap(), reader.ready().unwrap()), (PLACE.size - held, held));
+                prop_assert_eq!((writer.room().unwrap(), reader.ready().unwrap()), (LAYOUT.size - held, held));
             }
         }
 
@@ -306,19 +306,19 @@ mod tests {
             let mut last = 0;
             writer.write(&[7; 40]).unwrap();
             for counter in &counters {
-                memory.word(PLACE.reader).store(*counter, Ordering::Relaxed);
+                memory.word(LAYOUT.reader).store(*counter, Ordering::Relaxed);
                 let room = writer.write(&[1; 10]);
                 prop_assert_eq!(room.is_ok(), *counter >= last && *counter <= writer.0.own - room.unwrap_or(0) as u64);
-                prop_assert!(writer.0.own - writer.0.other <= PLACE.size as u64);
+                prop_assert!(writer.0.own - writer.0.other <= LAYOUT.size as u64);
                 last = writer.0.other;
             }
             let mut out = [0; 100];
             for counter in counters {
-                memory.word(PLACE.writer).store(counter, Ordering::Relaxed);
+                memory.word(LAYOUT.writer).store(counter, Ordering::Relaxed);
                 let before = reader.end.own;
                 match reader.read(&mut out) {
-                    Ok(long) => prop_assert!(long <= PLACE.size && counter - before == long as u64),
-                    Err(Broken) => prop_assert!(counter < reader.end.other || counter - before > PLACE.size as u64),
+                    Ok(long) => prop_assert!(long <= LAYOUT.size && counter - before == long as u64),
+                    Err(Broken) => prop_assert!(counter < reader.end.other || counter - before > LAYOUT.size as u64),
                 }
             }
         }

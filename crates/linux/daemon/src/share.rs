@@ -1,6 +1,6 @@
 //! Memory that the daemon shares with an application: a session for all, and a channel for each stream and each listener.
 //!
-//! A **channel** is memory with two rings, up from the application and down to it, and two bells that the daemon rings,
+//! A **channel** is memory with two rings, up from the application and down to it, and two doorbells that the daemon rings,
 //! one for bytes to read and one for room to write. A listener has a channel too: each byte that comes down is a stream
 //! that can be accepted.
 //!
@@ -13,16 +13,16 @@
 //! | from byte 4096 | both | the bytes of the ring up, then those of the ring down |
 //!
 //! A **session** is memory with one word, whether the daemon sleeps, and from byte 64 a bit for each channel: the
-//! application sets it where it has moved something. It then rings the session's bell if the daemon sleeps.
+//! application sets it where it has moved something. It then rings the session's doorbell if the daemon sleeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use crate::bell::Bell;
+use crate::doorbell::Doorbell;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::ring::{LINE, Place, Reader, Writer};
+use crate::ring::{LINE, Layout, Reader, Writer};
 use crate::sys;
 
 const VERDICT: usize = 4 * LINE;
@@ -60,12 +60,12 @@ impl Channel {
         Ok(Self { memory: Arc::new(Memory::map(fd, Self::long(size))?), size })
     }
 
-    fn up(&self) -> Place {
-        Place { writer: 0, reader: LINE, bytes: BYTES, size: self.size }
+    fn up(&self) -> Layout {
+        Layout { writer: 0, reader: LINE, bytes: BYTES, size: self.size }
     }
 
-    fn down(&self) -> Place {
-        Place { writer: 2 * LINE, reader: 3 * LINE, bytes: BYTES + self.size, size: self.size }
+    fn down(&self) -> Layout {
+        Layout { writer: 2 * LINE, reader: 3 * LINE, bytes: BYTES + self.size, size: self.size }
     }
 
     /// The application's ends.
@@ -145,20 +145,20 @@ impl Channel {
     }
 }
 
-/// A channel with the daemon's ends of its bells.
+/// A channel with the daemon's ends of its doorbells.
 #[derive(Debug)]
 pub(crate) struct OwnChannel {
     pub channel: Channel,
-    pub readable: Bell,
-    pub writable: Bell,
+    pub readable: Doorbell,
+    pub writable: Doorbell,
 }
 
 impl OwnChannel {
-    /// Makes a channel, and the descriptors for the application: the memory, the bell for bytes, and the bell for room.
+    /// Makes a channel, and the descriptors for the application: the memory, the doorbell for bytes, and the doorbell for room.
     pub fn make(size: usize) -> Result<(Self, [OwnedFd; 3]), Error> {
         let fd = sys::memory_file(Channel::long(size))?;
         let channel = Channel::map(&fd, size)?;
-        let ([readable, hears_bytes], [writable, hears_room]) = (Bell::pair()?, Bell::pair()?);
+        let ([readable, hears_bytes], [writable, hears_room]) = (Doorbell::pair()?, Doorbell::pair()?);
         Ok((Self { channel, readable, writable }, [fd, hears_bytes.into(), hears_room.into()]))
     }
 }
@@ -222,26 +222,26 @@ impl Session {
     }
 }
 
-/// A session with the daemon's end of its bell.
+/// A session with the daemon's end of its doorbell.
 #[derive(Debug)]
 pub(crate) struct OwnSession {
     pub session: Session,
-    pub bell: Bell,
+    pub doorbell: Doorbell,
 }
 
 impl OwnSession {
-    /// Makes a session, and the descriptors for the application: the memory, and the bell that it rings.
+    /// Makes a session, and the descriptors for the application: the memory, and the doorbell that it rings.
     pub fn make(channels: usize) -> Result<(Self, [OwnedFd; 2]), Error> {
         let fd = sys::memory_file(Session::long(channels))?;
         let session = Session::map(&fd, channels)?;
-        let [bell, rings] = Bell::pair()?;
-        Ok((Self { session, bell }, [fd, rings.into()]))
+        let [doorbell, rings] = Doorbell::pair()?;
+        Ok((Self { session, doorbell }, [fd, rings.into()]))
     }
 }
 
 impl AsFd for OwnSession {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.doorbell.as_fd()
     }
 }
 

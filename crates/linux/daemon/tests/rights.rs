@@ -13,23 +13,23 @@ const GAMES: (u32, u32) = (5, 60);
 
 /// Runs in a process of its own: connects, and prints the answer.
 #[test]
-fn visitor() {
+fn client() {
     let Ok(socket) = std::env::var("PULLNET_TEST_SOCKET") else { return };
     match DaemonStack::connect(socket.as_ref()) {
-        Ok(stack) => println!("let in to {}", stack.address()),
+        Ok(stack) => println!("connected to {}", stack.address()),
         Err(error) => println!("{error}"),
     }
 }
 
-/// Runs `visitor` as a user and group, and returns its output.
+/// Runs `client` as a user and group, and returns its output.
 fn visit(daemon: &Daemon, (uid, gid): (u32, u32)) -> String {
     // The test program itself may lie where only root can read. Another process copies it: a program that a thread of this
     // one still writes to could not be started.
-    let program = std::env::temp_dir().join(format!("pullnet-visitor-{}-{gid}", daemon.child.id()));
+    let program = std::env::temp_dir().join(format!("pullnet-client-{}-{gid}", daemon.child.id()));
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
     let mut command = Command::new(&program);
-    command.args(["--exact", "visitor", "--nocapture"]).env("PULLNET_TEST_SOCKET", daemon.socket());
+    command.args(["--exact", "client", "--nocapture"]).env("PULLNET_TEST_SOCKET", daemon.socket());
     let output = command.current_dir("/").uid(uid).gid(gid).output().unwrap();
     std::fs::remove_file(program).unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -68,17 +68,17 @@ fn members_of_the_group_are_let_in() {
     }
     let daemon = Daemon::start("[socket]\ngroup = \"games\"\n");
     let told = visit(&daemon, (1, GAMES.1));
-    assert!(told.contains("let in to 127."), "{told}");
+    assert!(told.contains("connected to 127."), "{told}");
     assert!(visit(&daemon, (1, 1)).contains("only members"));
 }
 
 #[test]
-fn users_that_are_named_are_let_in_and_others_shown_out() {
+fn named_users_connect_and_others_are_refused() {
     if !is_root() {
         return;
     }
     let daemon = Daemon::start("[socket]\nusers = \"games\"\n");
-    assert!(visit(&daemon, GAMES).contains("let in to 127."));
+    assert!(visit(&daemon, GAMES).contains("connected to 127."));
     let told = visit(&daemon, (1, 1));
     assert!(told.contains("lets nobody else in, or not you"), "{told}");
 }

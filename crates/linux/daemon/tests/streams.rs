@@ -259,7 +259,7 @@ fn a_killed_daemon_is_told_at_once_and_can_be_started_again() {
     }
     assert!(matches!(NdpStream::connect(&stack, b.address, SERVICE), Err(StreamError::Stopped(_))));
     let refused = DaemonStack::connect(&a.socket()).unwrap_err().to_string();
-    assert!(refused.contains("the daemon of this socket is gone; start it anew"), "{refused}");
+    assert!(refused.contains("no daemon serves this socket any more; start pullnetd again"), "{refused}");
     // Its socket is still there; that does not hinder.
     let again = place.start("");
     let serving = echo(&again, 1);
@@ -287,16 +287,16 @@ fn a_daemon_that_is_told_to_stop_says_so_to_everybody() {
     assert!(!a.socket().exists());
 }
 
-/// An event loop in miniature: waits at a bell between two polls.
-fn when<T>(bell: &std::os::fd::OwnedFd, mut poll: impl FnMut() -> Option<T>) -> T {
-    let mut bell = std::os::unix::net::UnixStream::from(bell.try_clone().unwrap());
-    bell.set_read_timeout(Some(WATCHDOG)).unwrap();
+/// An event loop in miniature: waits at a doorbell between two polls.
+fn when<T>(doorbell: &std::os::fd::OwnedFd, mut poll: impl FnMut() -> Option<T>) -> T {
+    let mut doorbell = std::os::unix::net::UnixStream::from(doorbell.try_clone().unwrap());
+    doorbell.set_read_timeout(Some(WATCHDOG)).unwrap();
     loop {
         if let Some(result) = poll() {
             return result;
         }
         // The end of the daemon is told by the next poll.
-        bell.read(&mut [0; 64]).map(drop).expect("a bell that rings or is closed");
+        doorbell.read(&mut [0; 64]).map(drop).expect("a doorbell that rings or is closed");
     }
 }
 
@@ -307,13 +307,13 @@ fn an_event_loop_polls_and_waits_at_bells() {
     there.listen(SERVICE).unwrap();
     assert_eq!(there.poll_accept(SERVICE).unwrap(), None);
     let stream = here.connect(b.address, SERVICE, Default::default()).unwrap();
-    let own = here.bells(stream).unwrap();
+    let own = here.doorbells(stream).unwrap();
     assert_eq!(here.poll_read(stream, &mut [0]).unwrap(), None);
     assert_eq!(here.poll_write(stream, b"x", false).unwrap(), Some(1));
     when(&own.writable, || here.poll_settle(stream).unwrap().then_some(()));
-    let listener = there.bells_of_listener(SERVICE).unwrap();
+    let listener = there.doorbells_of_listener(SERVICE).unwrap();
     let accepted = when(&listener.readable, || there.poll_accept(SERVICE).unwrap());
-    let theirs = there.bells(accepted).unwrap();
+    let theirs = there.doorbells(accepted).unwrap();
     // More than all buffers hold: writer and reader have to wait for each other.
     let content = pattern(8 << 20);
     let sent = content.clone();

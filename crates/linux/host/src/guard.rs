@@ -47,7 +47,7 @@ pub(crate) struct Key {
 /// Connections that were refused or dropped, with the reason: a late copy of one of their packets must not open them after
 /// all. Remembers the latest only: a flood shortens the time that they are remembered, not the memory.
 #[derive(Debug)]
-pub(crate) struct Barred {
+pub(crate) struct Denylist {
     reasons: HashMap<Key, (Instant, Reason), RandomState>,
     notes: VecDeque<(Instant, Key)>,
     remembered: Picos,
@@ -56,7 +56,7 @@ pub(crate) struct Barred {
 /// Maximum number of connections that are remembered.
 const MOST: usize = 16_384;
 
-impl Barred {
+impl Denylist {
     pub fn new(remembered: Picos) -> Self {
         Self { reasons: HashMap::default(), notes: VecDeque::new(), remembered }
     }
@@ -108,13 +108,13 @@ mod tests {
     #[test]
     fn what_is_barred_is_forgotten_in_time_and_bounded_in_number() {
         let key = |conn| Key { peer: SocketAddr::from(([10, 0, 0, 1], 1)), conn };
-        let mut barred = Barred::new(Picos(100));
-        barred.note(Instant(0), key(1), Reason::FULL);
-        barred.note(Instant(99), key(2), Reason::ABORTED);
-        assert_eq!((barred.reason(&key(1)), barred.reason(&key(3))), (Some(Reason::FULL), None));
-        barred.note(Instant(100), key(3), Reason::ABORTED);
-        assert_eq!((barred.reason(&key(1)), barred.reason(&key(2))), (None, Some(Reason::ABORTED)));
-        (0..2 * MOST as u32).for_each(|conn| barred.note(Instant(150), key(conn), Reason::FULL));
-        assert_eq!((barred.reasons.len(), barred.notes.len()), (MOST, MOST));
+        let mut denylist = Denylist::new(Picos(100));
+        denylist.note(Instant(0), key(1), Reason::FULL);
+        denylist.note(Instant(99), key(2), Reason::ABORTED);
+        assert_eq!((denylist.reason(&key(1)), denylist.reason(&key(3))), (Some(Reason::FULL), None));
+        denylist.note(Instant(100), key(3), Reason::ABORTED);
+        assert_eq!((denylist.reason(&key(1)), denylist.reason(&key(2))), (None, Some(Reason::ABORTED)));
+        (0..2 * MOST as u32).for_each(|conn| denylist.note(Instant(150), key(conn), Reason::FULL));
+        assert_eq!((denylist.reasons.len(), denylist.notes.len()), (MOST, MOST));
     }
 }

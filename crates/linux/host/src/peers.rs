@@ -21,7 +21,7 @@ pub(crate) struct Peer {
     /// Destination of frames to it; `None`: not known yet.
     pub mac: Option<Mac>,
     /// Time of the latest lookup made because the Ethernet address looked wrong.
-    doubted: Instant,
+    suspected: Instant,
     /// Source of the numbers of streams that this host opens to the peer.
     pub numbers: Numbers,
     /// Streams with it.
@@ -104,7 +104,7 @@ impl Peers {
         let peer = Peer {
             address,
             mac: self.mac(address.ip()),
-            doubted: Instant::ZERO,
+            suspected: Instant::ZERO,
             numbers,
             streams: 0,
             nascent: VecDeque::new(),
@@ -145,9 +145,9 @@ impl Peers {
 
     /// Whether to look up the Ethernet address of `peer` again, because it has been silent or its frames come from
     /// elsewhere: at most once in `patience`.
-    pub fn doubt(&mut self, now: Instant, peer: HostAddr, patience: Picos) -> Option<IpAddr> {
-        let entry = self.get_mut(peer).filter(|entry| now.since(entry.doubted) > patience)?;
-        entry.doubted = now;
+    pub fn suspect_mac(&mut self, now: Instant, peer: HostAddr, patience: Picos) -> Option<IpAddr> {
+        let entry = self.get_mut(peer).filter(|entry| now.since(entry.suspected) > patience)?;
+        entry.suspected = now;
         Some(entry.address.ip())
     }
 
@@ -260,7 +260,8 @@ mod tests {
     fn a_silent_peer_is_asked_for_now_and_then() {
         let mut peers = peers();
         let peer = hold(&mut peers, at(1));
-        let asked = [1000, 1050, 1100, 1101].map(|now| peers.doubt(Instant(now), peer, Picos(100)).is_some());
+        let asked =
+            [1000, 1050, 1100, 1101].map(|now| peers.suspect_mac(Instant(now), peer, Picos(100)).is_some());
         assert_eq!(asked, [true, false, false, true]);
     }
 

@@ -28,21 +28,21 @@ impl Name {
 }
 
 #[derive(Debug)]
-struct Place {
+struct Entry {
     generation: u32,
     stream: Option<Box<Stream>>,
 }
 
-/// Streams in places that are reused under a new generation.
+/// Streams in entries that are reused under a new generation.
 #[derive(Default, Debug)]
 pub(crate) struct Streams {
-    places: Vec<Place>,
+    entries: Vec<Entry>,
     free: VecDeque<u32>,
     /// Keyed by values that others choose, so the hashes must be unpredictable. The map is only searched, never iterated.
     names: HashMap<Name, u32, RandomState>,
-    /// Place of the stream found last: the next packet is mostly of the same.
+    /// Entry of the stream found last: the next packet is mostly of the same.
     latest: Cell<u32>,
-    /// Places by the transport's slot.
+    /// Entries by the transport's slot.
     slots: Vec<u32>,
 }
 
@@ -87,23 +87,23 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Streams {
     pub fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.entries.len() - self.free.len()
     }
 
     /// Adds the stream that `make` returns for its id.
     pub fn insert(&mut self, name: Name, make: impl FnOnce(StreamId) -> Stream) -> u32 {
         let index = self.free.pop_front().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, stream: None });
-            self.places.len() as u32 - 1
+            self.entries.push(Entry { generation: 0, stream: None });
+            self.entries.len() as u32 - 1
         });
-        let place = &mut self.places[index as usize];
+        let place = &mut self.entries[index as usize];
         place.stream = Some(Box::new(make(StreamId { index, generation: place.generation })));
         self.names.insert(name, index);
         index
     }
 
     pub fn remove(&mut self, index: u32) -> Option<Box<Stream>> {
-        let place = self.places.get_mut(index as usize)?;
+        let place = self.entries.get_mut(index as usize)?;
         let stream = place.stream.take()?;
         place.generation = place.generation.wrapping_add(1);
         self.free.push_back(index);
@@ -124,11 +124,11 @@ impl Streams {
     }
 
     pub fn get(&self, index: u32) -> Option<&Stream> {
-        self.places.get(index as usize)?.stream.as_deref()
+        self.entries.get(index as usize)?.stream.as_deref()
     }
 
     pub fn get_mut(&mut self, index: u32) -> Option<&mut Stream> {
-        self.places.get_mut(index as usize)?.stream.as_deref_mut()
+        self.entries.get_mut(index as usize)?.stream.as_deref_mut()
     }
 
     /// Returns the stream with `id`, for any owner.
@@ -152,7 +152,7 @@ impl Streams {
 
     /// All streams in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &Stream> {
-        self.places.iter().filter_map(|place| place.stream.as_deref())
+        self.entries.iter().filter_map(|place| place.stream.as_deref())
     }
 
     /// The places of all streams.

@@ -41,7 +41,7 @@ use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::error::StreamError;
 use crate::handle::{Read, StreamId, StreamInfo};
 use crate::host::Host;
-use crate::host::{Interest, Place, Shared};
+use crate::host::{Interest, Shared, Waiter};
 use crate::options::StreamOptions;
 use crate::stack::Stack;
 
@@ -52,8 +52,8 @@ use crate::stack::Stack;
 pub struct NdpStream {
     shared: Arc<Shared>,
     id: StreamId,
-    reading: Place,
-    writing: Place,
+    reading: Waiter,
+    writing: Waiter,
 }
 
 impl std::fmt::Debug for NdpStream {
@@ -70,7 +70,7 @@ impl Drop for NdpStream {
 
 impl NdpStream {
     fn of(shared: &Arc<Shared>, id: StreamId) -> Self {
-        let [reading, writing] = [Place::new(shared), Place::new(shared)];
+        let [reading, writing] = [Waiter::new(shared), Waiter::new(shared)];
         Self { shared: Arc::clone(shared), id, reading, writing }
     }
 
@@ -193,9 +193,9 @@ impl NdpListener {
     /// # Errors
     /// If the host has stopped.
     pub async fn accept(&self) -> Result<(NdpStream, SocketAddr), StreamError> {
-        let (mut place, service) = (Place::new(&self.shared), self.service);
+        let (mut waiter, service) = (Waiter::new(&self.shared), self.service);
         let accepted = poll_fn(|cx| {
-            place.poll(cx, Interest::Accept(service), |engine, _| engine.accept(service).map(Ok))
+            waiter.poll(cx, Interest::Accept(service), |engine, _| engine.accept(service).map(Ok))
         });
         let stream = NdpStream::of(&self.shared, accepted.await?);
         let peer = stream.info()?.peer;

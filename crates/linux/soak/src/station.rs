@@ -118,7 +118,7 @@ impl Station {
     pub fn receive(&mut self, now: Instant, frame: &[u8], ledger: &mut Ledger) {
         self.ready = true;
         self.engine.receive(now, frame);
-        self.hear(now, ledger);
+        self.deliver_notices(now, ledger);
     }
 
     /// Processes due events, and sends a frame if the link is free.
@@ -126,7 +126,7 @@ impl Station {
         if self.engine.deadline().is_some_and(|at| at <= now) {
             self.engine.timeout(now);
             self.ready = true;
-            self.hear(now, ledger);
+            self.deliver_notices(now, ledger);
         }
         while let Some(address) = self.engine.poll_unresolved() {
             self.engine.resolved(now, address, host_at(address).map(mac));
@@ -142,12 +142,12 @@ impl Station {
                 self.free_at = now.after(on_the_line(long));
                 network.take(now, self.number, &mut self.frame[..long]);
             }
-            self.hear(now, ledger);
+            self.deliver_notices(now, ledger);
         }
     }
 
     /// Delivers the engine's notices to the application.
-    fn hear(&mut self, now: Instant, ledger: &mut Ledger) {
+    fn deliver_notices(&mut self, now: Instant, ledger: &mut Ledger) {
         while let Some(notice) = self.engine.poll_notice() {
             match notice {
                 Notice::Incoming { service } => self.accept(now, service, ledger),

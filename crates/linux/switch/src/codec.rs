@@ -2,7 +2,7 @@ use std::net::Ipv4Addr;
 
 use pullnet_transport::Hop;
 
-/// What a frame is to a switch.
+/// Kind of a frame for a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Kind {
     /// Carries payload that a switch may trim.

@@ -102,7 +102,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
     }
 
-    /// Adds a multicast group to the table of a switch: its frames leave by each of `ports` but the one that they came by. Ports
+    /// Adds a multicast group to the table of a switch: its frames leave by each of `ports` except their ingress port. Ports
     /// of other switches are removed.
     pub fn group(&mut self, node: NodeId, mac: Mac, mut ports: Vec<PortId>) {
         ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
@@ -142,7 +142,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         &mut self.observer
     }
 
-    /// Completes the frame in service at a port now, whatever its length. For replays without a clock.
+    /// Completes the frame in service at a port now, at any length. For replays without a clock.
     pub fn finish(&mut self, port: PortId) {
         if let Some(serving) = &mut self.ports[port].serving {
             serving.until = self.now;

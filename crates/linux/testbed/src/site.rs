@@ -66,7 +66,7 @@ fn for_hosts<P: Framed>(config: &P::Config) -> P::Config {
 
 /// A host's addresses.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Addresses {
     mac: Mac,
     ip: IpAddr,
     addr: HostAddr,
@@ -85,7 +85,7 @@ pub(crate) struct Site<P: Framed> {
     /// Position-dependent payload bytes.
     pub payload_bytes: Vec<u8>,
     /// Addresses by host number.
-    places: Vec<Place>,
+    hosts: Vec<Addresses>,
     /// Hosts by numeric IP address, sorted.
     by_ip: Vec<(u32, HostId)>,
 }
@@ -98,11 +98,11 @@ impl<P: Framed> Site<P> {
         let payload_bytes = content::places(framing.mtu as usize);
         let home = PORTS.start + (round % PORTS.len() as u32) as u16;
         let plan = Plan::of(scenario)?;
-        let place = |(number, host): (u32, &HostPlan)| {
+        let addresses = |(number, host): (u32, &HostPlan)| {
             let addr = scenario.topology.addr(HostId::new(number));
-            Place { mac: Mac(host.stack_mac.bytes()), ip: IpAddr::V4(host.ip), addr }
+            Addresses { mac: Mac(host.stack_mac.bytes()), ip: IpAddr::V4(host.ip), addr }
         };
-        let places: Vec<_> = (0..).zip(&plan.hosts).map(place).collect();
+        let hosts: Vec<_> = (0..).zip(&plan.hosts).map(addresses).collect();
         let by_ip = (0..).zip(&plan.hosts).map(|(number, host)| (host.ip.to_bits(), HostId::new(number)));
         let mut by_ip: Vec<_> = by_ip.collect();
         by_ip.sort_unstable();
@@ -113,7 +113,7 @@ impl<P: Framed> Site<P> {
             home,
             marks: Marks::default(),
             payload_bytes,
-            places,
+            hosts,
             by_ip,
         })
     }
@@ -127,7 +127,7 @@ impl<P: Framed> Site<P> {
 
     /// A host's address in the form that transports use.
     pub fn addr(&self, host: HostId) -> HostAddr {
-        self.places[host.index()].addr
+        self.hosts[host.index()].addr
     }
 
     /// Number of paths between two hosts.
@@ -146,7 +146,7 @@ impl<P: Framed> Site<P> {
 
     /// The route of a frame on path number `path`.
     pub fn route(&self, from: HostId, to: HostId, path: u16) -> Route {
-        let [here, there] = [from, to].map(|host| self.places[host.index()]);
+        let [here, there] = [from, to].map(|host| self.hosts[host.index()]);
         let label = self.scenario.topology.label(here.addr, there.addr, path);
         Route {
             from_mac: here.mac,

@@ -32,7 +32,7 @@ pub(crate) struct Stack<P: Framed> {
     /// Frames to our port that are not valid packets, for example with a wrong checksum.
     pub refused: u64,
     pub log: HostLog,
-    /// Events of which probes take notes.
+    /// Events that probes note.
     watches: Watches,
     pub reports: Vec<Report>,
     /// An inconsistency that ends the run.
@@ -123,7 +123,7 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// Runs all expired timers. Those that expired up to [`CATCH_UP`] ago are handled as of their own deadline.
+    /// Runs all expired timers. A timer that expired up to [`CATCH_UP`] ago is handled as of its own deadline.
     pub fn timers(&mut self, now: Instant, site: &Site<P>) {
         let earliest = Instant(now.0.saturating_sub(CATCH_UP.0));
         while let Some(deadline) = self.endpoint.poll_timeout().filter(|deadline| deadline.at <= now) {

@@ -58,7 +58,7 @@ pub enum Problem {
         /// The reason and the remedy.
         reason: String,
     },
-    /// A file named by this one is unusable.
+    /// A file that this file names is unusable.
     #[error("\"{file}\" cannot be used: {reason}")]
     File {
         /// Its name.

@@ -44,7 +44,7 @@ fn is_device(found: &std::fs::Metadata) -> bool {
     }
 }
 
-/// Whether `path` names a pipe in a folder, which would be waited for without end if nobody writes to it.
+/// Whether `path` names a pipe in a folder: reading one that no process writes to would wait for ever.
 ///
 /// Pipes without a name (/dev/stdin, `<(...)` of a shell) have a writer; their canonical path does not exist.
 fn is_named_pipe(path: &str) -> bool {

@@ -16,7 +16,7 @@ pub struct Input {
     pub bytes: Arc<[u8]>,
 }
 
-/// Collects the files that one file refers to; each is read once.
+/// Collects the files that a file refers to; each is read once.
 #[derive(Default)]
 pub(crate) struct Inputs(RefCell<Vec<Input>>);
 

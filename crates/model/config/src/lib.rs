@@ -26,14 +26,14 @@ mod error;
 mod files;
 mod inputs;
 mod listing;
-mod nearest;
+mod messages;
 mod overrides;
 mod report;
 mod resolved;
 mod shape;
+mod suggest;
 mod switch;
 mod table;
-mod words;
 
 use std::cell::RefCell;
 
@@ -43,12 +43,12 @@ pub use error::{Origin, Problem, SpecError};
 pub use files::{Disk, Files};
 pub use inputs::Input;
 pub use listing::listing;
-pub use nearest::{listed, remedy};
+pub use messages::kind_example;
 pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
 pub use shape::{Kind, Shape, SubTable};
+pub use suggest::{listed, remedy};
 pub use switch::{Forwarding, PathSettings, read_switch, switch_shape};
 pub use table::{Located, Origins, Reader, Unread};
-pub use words::kind_example;
 
 use crate::error::Errors;
 use crate::inputs::Inputs;

@@ -21,42 +21,42 @@ fn set(root: &mut Table, path: &str, item: Item) -> Result<(), String> {
         ));
     }
     let (last, parents) = keys.split_last().expect("split yields at least one part");
-    let mut place = Place::Table(root);
+    let mut target = Target::Table(root);
     for (depth, key) in parents.iter().enumerate() {
-        place = place.child(key, &keys[..depth])?;
+        target = target.child(key, &keys[..depth])?;
     }
-    place.put(last, &keys[..parents.len()], Node { origin: Origin::Override, item })
+    target.put(last, &keys[..parents.len()], Node { origin: Origin::Override, item })
 }
 
 /// The item reached by a part of a path.
-enum Place<'a> {
+enum Target<'a> {
     Table(&'a mut Table),
     Array(&'a mut Vec<Node>),
 }
 
-impl<'a> Place<'a> {
+impl<'a> Target<'a> {
     fn child(self, key: &str, path: &[&str]) -> Result<Self, String> {
         let (node, shown) = match self {
-            Place::Table(table) => (table_entry(table, key), [path, &[key]].concat().join(".")),
-            Place::Array(items) => (element(items, key, path)?, [path, &[key]].concat().join(".")),
+            Target::Table(table) => (table_entry(table, key), [path, &[key]].concat().join(".")),
+            Target::Array(items) => (element(items, key, path)?, [path, &[key]].concat().join(".")),
         };
         let value = node.shown();
         match &mut node.item {
-            Item::Table(table) => Ok(Place::Table(table)),
-            Item::Array(items) => Ok(Place::Array(items)),
+            Item::Table(table) => Ok(Target::Table(table)),
+            Item::Array(items) => Ok(Target::Array(items)),
             _ => Err(format!("{shown} is {value}, which has no settings of its own; use {shown}")),
         }
     }
 
     fn put(self, key: &str, path: &[&str], node: Node) -> Result<(), String> {
         match self {
-            Place::Table(table) => match table.position(key) {
+            Target::Table(table) => match table.position(key) {
                 Some(at) => table.entries[at].node = node,
                 None => {
                     table.entries.push(Entry { name: key.to_owned(), origin: Origin::Override, node });
                 }
             },
-            Place::Array(items) => *element(items, key, path)? = node,
+            Target::Array(items) => *element(items, key, path)? = node,
         }
         Ok(())
     }

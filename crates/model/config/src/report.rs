@@ -2,8 +2,8 @@
 
 use crate::document::{Item, Node, shortened};
 use crate::error::{Origin, Problem};
-use crate::nearest::{listed, nearest, remedy};
 use crate::shape::{Kind, Shape};
+use crate::suggest::{listed, nearest, remedy};
 use crate::table::Reader;
 
 impl<'a> Reader<'a> {

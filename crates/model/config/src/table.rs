@@ -9,10 +9,10 @@ use crate::document::{Entry, Item, Node, Table};
 use crate::error::{Errors, Origin};
 use crate::files::{Files, beside};
 use crate::inputs::Inputs;
-use crate::nearest::{listed, remedy};
+use crate::messages::{example, kind_in_words, with_remedy};
 use crate::resolved::Resolved;
 use crate::shape::Shape;
-use crate::words::{example, kind_in_words, with_remedy};
+use crate::suggest::{listed, remedy};
 
 /// State shared by all readers of one file.
 pub(crate) struct Context<'a> {
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         self.read_after(S::default(), &[])
     }
 
-    /// Reads settings, some of which already have a value; `before` holds the origins of those.
+    /// Reads settings, where some already have a value; `before` holds the origins of these values.
     pub fn read_after<S: Settings>(&self, mut value: S, before: &[(&'static str, Origin)]) -> Located<S> {
         let (origins, unread) = self.read_into(&mut value, before);
         Located { value, origins, unread }

@@ -126,7 +126,7 @@ pub struct Totals {
     pub lost: u64,
     /// Data packets retransmitted by hosts.
     pub retransmitted: u64,
-    /// Data packets that switches made beside those that hosts sent: copies for the receivers of a group.
+    /// Data packets that switches made, beside the packets of hosts: copies for the receivers of a group.
     pub data_copied: u64,
     /// Data packets (whole or trimmed) still in the network at the end.
     pub data_in_flight: u64,
@@ -194,8 +194,8 @@ pub struct RunRecord {
     pub recorded: Recorded,
     /// Flows without progress at the end.
     pub stuck: Vec<StuckFlow>,
-    /// Names of ports each of which waits at the end for the next one to send, since that one has paused it, and the last
-    /// for the first: none of them will ever send again. Empty if there is no such circle.
+    /// Names of ports in a circle of pauses: at the end each waits for the next port, which has paused it, and the last
+    /// waits for the first. None of them will ever send again. Empty if there is no such circle.
     pub deadlock: Vec<String>,
     /// Sums.
     pub totals: Totals,

@@ -55,6 +55,15 @@ impl Notice {
         (open > 0).then_some(Self { name: "unfinished_flows", place, setting, message })
     }
 
+    /// Warns that there is nothing to look at.
+    fn no_flows(flows: FlowCounts) -> Option<Self> {
+        let message = "no flow started: the run ended before the first one, or its traffic is too rare; run longer, raise the \
+                       load, or use smaller flows";
+        let (place, setting) = Default::default();
+        let message = message.to_owned();
+        (flows.started == 0).then_some(Self { name: "no_flows", place, setting, message })
+    }
+
     /// The warning that ports wait for each other for ever.
     fn deadlock(ports: &[String]) -> Option<Self> {
         let circle = ports.join(", ");
@@ -207,7 +216,7 @@ pub struct PacketCounts {
     pub lost: u64,
     /// Data packets retransmitted by hosts.
     pub retransmitted: u64,
-    /// Data packets that switches made beside those that hosts sent: copies for several receivers.
+    /// Data packets that switches made, beside the packets of hosts: copies for several receivers.
     pub copied: u64,
     /// Data packets (whole or trimmed) still in the network at the end.
     pub in_flight: u64,
@@ -363,7 +372,7 @@ fn warnings(
     of_scenario: Vec<Notice>,
     silenced: &[&str],
 ) -> Vec<Notice> {
-    let own = [Notice::deadlock(&record.deadlock), Notice::unfinished(flows)];
+    let own = [Notice::deadlock(&record.deadlock), Notice::no_flows(flows), Notice::unfinished(flows)];
     let all = own.into_iter().flatten().chain(of_scenario);
     all.filter(|notice| !silenced.contains(&notice.name)).collect()
 }

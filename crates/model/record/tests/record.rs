@@ -176,6 +176,17 @@ fn unfinished_flows_are_warned_of_unless_they_are_endless() {
 }
 
 #[test]
+fn a_run_without_flows_is_warned_of() {
+    let warnings = |about| {
+        let record = RunRecord { flows: Vec::new(), ..record() };
+        Summary::of(&record, about, Cost::default()).warnings
+    };
+    let [warning] = &warnings(about())[..] else { panic!("one warning") };
+    assert_eq!(warning.name, "no_flows");
+    assert_eq!(warnings(About { silenced: vec!["no_flows"], ..about() }), []);
+}
+
+#[test]
 fn a_deadlock_is_warned_of_with_its_ports() {
     let circle = vec!["a -> b".to_owned(), "b -> a".to_owned()];
     let warnings = |about| {

@@ -28,9 +28,9 @@
 mod cross_checks;
 mod fabrics;
 mod fault;
+mod host_settings;
 mod links;
 mod memory;
-mod places;
 mod reference;
 mod run;
 mod schema;
@@ -179,7 +179,7 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
     let faults = fault::read(root, network.as_ref(), stop);
     let mut transports = transport::read(root);
     if let (Some(transports), Some(network)) = (&mut transports, &mut network) {
-        places::resolve(transports, &network.topology);
+        host_settings::resolve(transports, &network.topology);
         let headers = transports.iter().map(|transport| transport.carried.config.framing().header);
         network.topology.cut_through = network.switching.rule(headers.min().unwrap_or(1));
     }

@@ -21,6 +21,8 @@ settings! {
     pub struct WarningSettings {
         /// Flows were unfinished at the end of the run: percentiles cover completed flows only and are biased towards short ones.
         unfinished_flows: bool = true,
+        /// No flow started: the run ended before the first one, or its traffic is too rare.
+        no_flows: bool = true,
         /// Ports of lossless switches had paused each other in a circle at the end of the run: a deadlock.
         deadlock: bool = true,
         /// Traffic offers more than the links of its senders carry: queues grow until the run ends.

@@ -105,12 +105,12 @@ pub struct FileError {
     /// The line, from 1.
     pub line: u64,
     /// The fault in this line.
-    pub fault: Fault,
+    pub fault: FileFault,
 }
 
 /// A fault at a place in a file.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub enum Fault {
+pub enum FileFault {
     /// Bytes that are not text.
     #[error("the line is not UTF-8 text; save the file as text")]
     NotText,
@@ -136,7 +136,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl FileFault {
     /// Whether the fault may disappear on another network, or with other hosts.
     pub(crate) fn depends_on_hosts(&self) -> bool {
         match self {
@@ -439,7 +439,7 @@ pub enum MatrixFault {
 }
 
 impl FileError {
-    pub(crate) fn new(file: &str, line: u64, fault: impl Into<Fault>) -> Self {
+    pub(crate) fn new(file: &str, line: u64, fault: impl Into<FileFault>) -> Self {
         Self { file: file.to_string(), line, fault: fault.into() }
     }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::error::{Fault, FileError};
+use crate::error::{FileError, FileFault};
 
 /// Maximum number of faulty lines that are named.
 const NAMED: usize = 20;
@@ -53,14 +53,14 @@ impl<'a> Faults<'a> {
     }
 
     /// Returns the value; of an error, keeps the fault.
-    pub(crate) fn keep<T>(&mut self, line: u64, result: Result<T, impl Into<Fault>>) -> Option<T> {
+    pub(crate) fn keep<T>(&mut self, line: u64, result: Result<T, impl Into<FileFault>>) -> Option<T> {
         result.map_err(|fault| self.add(FileError::new(self.file, line, fault))).ok()
     }
 
     /// Returns an error if there was a fault.
     pub(crate) fn end(mut self) -> Result<(), FileErrors> {
         if self.more > 0 {
-            let fault = Fault::More { count: self.more, here: self.here };
+            let fault = FileFault::More { count: self.more, here: self.here };
             self.named.push(FileError::new(self.file, self.from, fault));
         }
         if self.named.is_empty() { Ok(()) } else { Err(FileErrors(self.named)) }

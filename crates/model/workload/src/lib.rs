@@ -45,7 +45,9 @@ mod workload;
 pub use agenda::{Ended, Flow, Join, Joins, Part, Planner, Watch};
 pub use common::{Coflow, Common};
 pub use distribution::{Reading, SizeDistribution};
-pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError};
+pub use error::{
+    FileError, FileFault, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError,
+};
 pub use faults::FileErrors;
 pub use flow::{Completion, FlowStart};
 pub use hosts::{Hosts, HostsError};

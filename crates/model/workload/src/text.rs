@@ -1,4 +1,4 @@
-use crate::error::{Fault, FileError};
+use crate::error::{FileError, FileFault};
 
 /// The longest piece of a value that an error repeats.
 const SHOWN: usize = 40;
@@ -8,7 +8,7 @@ pub(crate) fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, FileError
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        FileError { file: file.to_string(), line: line as u64, fault: Fault::NotText }
+        FileError { file: file.to_string(), line: line as u64, fault: FileFault::NotText }
     })
 }
 

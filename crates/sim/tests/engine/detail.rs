@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{compiled, simulate};
-use pullnet_probes::{PortSeriesRow, Recorded};
+use pullnet_probes::{HopRow, PortSeriesRow, Recorded};
 use pullnet_record::RunRecord;
 use pullnet_scenario::compile;
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 
 const INCAST: &str = r#"until = "all flows done"
 [topology]
@@ -27,32 +27,93 @@ size = "180 kB"
 interval = "10 us"
 "#;
 
-fn sums(record: &RunRecord) -> BTreeMap<u32, [u64; 5]> {
-    let mut sums: BTreeMap<u32, [u64; 5]> = BTreeMap::new();
+/// Packets, bytes, marks, trims, returned headers, drops and losses of each row of the table of ports.
+fn sums(record: &RunRecord) -> BTreeMap<u32, [u64; 7]> {
+    let mut sums: BTreeMap<u32, [u64; 7]> = BTreeMap::new();
     for row in record.recorded.port_series() {
-        let of_row = [row.packets, row.bytes, row.trimmed, row.returned, row.dropped];
+        let of_row = [row.packets, row.bytes, row.marked, row.trimmed, row.returned, row.dropped, row.lost];
         let sum = sums.entry(row.row).or_default();
         sum.iter_mut().zip(of_row).for_each(|(sum, value)| *sum += value);
     }
     sums
 }
 
+/// Other switches for [`INCAST`], and what they do to packets.
+const SWITCHES: [(&str, &str, &str); 4] = [
+    ("kind = \"ndp\"", "kind = \"trim\"", "trimmed"),
+    ("kind = \"ndp\"", "kind = \"trim\"\ncontrol_queue = \"640 B\"", "returned"),
+    ("kind = \"dctcp\"", "kind = \"drop-tail\"\nmark_above = \"5 packets\"", "marked"),
+    ("kind = \"tcp\"", "kind = \"drop-tail\"\nqueue = \"10 packets\"", "dropped"),
+];
+
+/// [`INCAST`] with another transport and another switch.
+fn incast(transport: &str, switch: &str) -> String {
+    INCAST.replace("kind = \"ndp\"", transport).replace("kind = \"trim\"", switch)
+}
+
 #[test]
 fn series_of_ports_add_up_to_the_table_of_ports() {
-    let record = simulate(&compiled(INCAST, &[]), 1);
-    let sums = sums(&record);
-    let mut trimmed = 0;
-    for (row, port) in record.ports.iter().enumerate().filter(|(_, port)| port.port.is_some()) {
-        let found = sums.get(&(row as u32)).copied().unwrap_or_default();
-        assert_eq!(
-            found,
-            [port.packets, port.bytes, port.trimmed, port.returned, port.dropped],
-            "{}",
-            port.name
-        );
-        trimmed += port.trimmed;
+    for (transport, switch, most) in SWITCHES {
+        let text = incast(transport, switch)
+            + "[[fault]]\nplace = \"link spine 0 - tor 0\"\nloss = 0.05\nfrom = \"0 ps\"\n";
+        let record = simulate(&compiled(&text, &[]), 1);
+        let sums = sums(&record);
+        let mut all = [0; 7];
+        for (row, port) in record.ports.iter().enumerate().filter(|(_, port)| port.port.is_some()) {
+            let found = sums.get(&(row as u32)).copied().unwrap_or_default();
+            let counts =
+                [port.packets, port.bytes, port.marked, port.trimmed, port.returned, port.dropped, port.lost];
+            assert_eq!(found, counts, "{switch}: {}", port.name);
+            all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        let [_, _, marked, trimmed, returned, dropped, lost] = all;
+        let by_name =
+            [("marked", marked), ("trimmed", trimmed), ("returned", returned), ("dropped", dropped)];
+        assert!(by_name.iter().any(|(name, count)| *name == most && *count > 0), "{switch}: {by_name:?}");
+        assert!(lost > 0, "{switch}: no packet was lost");
     }
-    assert!(trimmed > 0);
+}
+
+/// A packet of the record of hops at the end of an interval, at `end`.
+fn held_at(hop: &HopRow, end: Instant) -> [u64; 2] {
+    let whole = hop.class == "data" && !["trimmed", "returned"].contains(&hop.outcome);
+    let came = hop.at < end && hop.outcome != "dropped" && hop.outcome != "returned";
+    // Whole packets are held until their last bit has left, headers and control packets wait until their first bit does.
+    let until = if whole { hop.out } else { hop.start };
+    let held = u64::from(came && until.is_none_or(|until| until >= end));
+    if whole { [held, 0] } else { [0, held] }
+}
+
+/// Two records of the same run that are made apart: the queue at the end of each interval, and each packet's arrival and
+/// departure.
+#[test]
+fn queues_at_the_end_of_an_interval_are_those_of_the_packets_there() {
+    for (transport, switch) in [
+        ("kind = \"ndp\"", "kind = \"trim\"\nvictim = \"arriving\""),
+        ("kind = \"dctcp\"", "kind = \"drop-tail\"\nmark_above = \"5 packets\""),
+    ] {
+        let text = incast(transport, switch) + "[probes.hops]\n";
+        let record = simulate(&compiled(&text, &[]), 1);
+        let (mut rows, mut waiting) = (0, [0; 2]);
+        for row in record.recorded.port_series() {
+            let end = row.at.after(Picos::from_micros(10));
+            let here = || record.recorded.hops().iter().filter(|hop| hop.row == row.row);
+            let held = here()
+                .map(|hop| held_at(hop, end))
+                .fold([0; 2], |sum, [data, control]| [sum[0] + data, sum[1] + control]);
+            assert_eq!(held, [u64::from(row.data), u64::from(row.control)], "{switch}: {row:?}");
+            let sent = || here().filter(|hop| hop.start.is_some_and(|start| row.at <= start && start < end));
+            assert_eq!(sent().count() as u64, row.packets, "{switch}: {row:?}");
+            rows += 1;
+            waiting = [waiting[0] + held[0], waiting[1] + held[1]];
+        }
+        assert!(rows > 100 && waiting[0] > 100, "{switch}: {rows} rows, {waiting:?}");
+    }
+}
+
+#[test]
+fn series_of_ports_are_in_order_and_end_with_empty_queues() {
+    let record = simulate(&compiled(INCAST, &[]), 1);
     let held = record.recorded.port_series().iter().map(|row| row.data).max();
     assert_eq!(held, Some(8), "the data queue is full at the end of some interval");
     let last: BTreeMap<u32, PortSeriesRow> =

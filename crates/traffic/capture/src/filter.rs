@@ -16,7 +16,7 @@ pub struct Filter {
     direction: Option<Direction>,
     interface: Option<u32>,
     protocols: Vec<u8>,
-    prefixes: Vec<(Side, Prefix)>,
+    prefixes: Vec<(AddressField, Prefix)>,
 }
 
 /// Result of a filter for a packet.
@@ -32,7 +32,7 @@ pub enum Verdict {
 
 /// The address that a prefix is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum AddressField {
     /// The source.
     Source,
     /// The destination.
@@ -71,10 +71,10 @@ impl Filter {
     }
 
     fn of_ip(&self, src: IpAddr, dst: IpAddr, protocol: Option<u8>) -> Verdict {
-        let holds = |(side, prefix): &(Side, Prefix)| match side {
-            Side::Source => prefix.contains(src),
-            Side::Destination => prefix.contains(dst),
-            Side::Any => prefix.contains(src) || prefix.contains(dst),
+        let holds = |(side, prefix): &(AddressField, Prefix)| match side {
+            AddressField::Source => prefix.contains(src),
+            AddressField::Destination => prefix.contains(dst),
+            AddressField::Any => prefix.contains(src) || prefix.contains(dst),
         };
         if !self.prefixes.iter().all(holds) {
             return Verdict::Other;
@@ -100,9 +100,9 @@ impl Filter {
             "icmp" => self.protocol(&[1, 58], text),
             "proto" => self.protocol(&[number(word, &rest, 255, "proto 47")? as u8], text),
             "interface" => self.on(number(word, &rest, u32::MAX, "interface 0")?, text),
-            "src" => self.prefix(Side::Source, word, &rest),
-            "dst" => self.prefix(Side::Destination, word, &rest),
-            "net" => self.prefix(Side::Any, word, &rest),
+            "src" => self.prefix(AddressField::Source, word, &rest),
+            "dst" => self.prefix(AddressField::Destination, word, &rest),
+            "net" => self.prefix(AddressField::Any, word, &rest),
             _ => Err(FilterError::Word(text.into())),
         }
     }
@@ -132,7 +132,7 @@ impl Filter {
         }
     }
 
-    fn prefix(&mut self, side: Side, word: &str, rest: &str) -> Result<(), FilterError> {
+    fn prefix(&mut self, side: AddressField, word: &str, rest: &str) -> Result<(), FilterError> {
         if rest.is_empty() {
             return Err(FilterError::Missing(word.into(), "src 10.0.0.0/8"));
         }

@@ -25,7 +25,7 @@ mod window;
 
 pub use classify::{Headers, headers};
 pub use error::{CaptureError, FilterError};
-pub use filter::{Filter, Prefix, Side, Verdict};
+pub use filter::{AddressField, Filter, Prefix, Verdict};
 pub use input::{Compression, Consumed};
 pub use losses::{Damage, DamageKind, Losses};
 pub use packet::{Direction, Item, LinkType, Packet, Time};

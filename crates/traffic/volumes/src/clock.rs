@@ -58,7 +58,7 @@ impl Clock {
             return Belief::InOrder;
         };
         if !self.follows(time, latest) {
-            return self.doubt(time, bytes, latest);
+            return self.judge_jump(time, bytes, latest);
         }
         self.believed += 1;
         self.pending.clear();
@@ -71,7 +71,7 @@ impl Clock {
     }
 
     #[cold]
-    fn doubt(&mut self, time: Time, bytes: u32, latest: Time) -> Belief {
+    fn judge_jump(&mut self, time: Time, bytes: u32, latest: Time) -> Belief {
         if self.pending.last().is_some_and(|(last, _)| !self.follows(time, *last)) {
             // They do not agree, so only the current packet can be the first of three that do.
             self.pending.clear();

@@ -24,26 +24,28 @@ from pullnet.papers.measures.data import Data, Measure, MissingRunsError
 
 __all__ = ["ALL", "Data", "Measure", "MissingRunsError"]
 
+_MODULES = (
+    classes,
+    comparison,
+    deadlines,
+    flows,
+    incast,
+    linux,
+    long_flows,
+    metrics,
+    network,
+    probe,
+    properties,
+    sessions,
+    sharing,
+    slowdowns,
+    sweeps,
+    volumes,
+)
+
 ALL: dict[str, Measure] = {
     name: function
-    for module in (
-        classes,
-        comparison,
-        deadlines,
-        flows,
-        incast,
-        linux,
-        long_flows,
-        metrics,
-        network,
-        probe,
-        properties,
-        sessions,
-        sharing,
-        slowdowns,
-        sweeps,
-        volumes,
-    )
+    for module in _MODULES
     for name, function in vars(module).items()
     if isfunction(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }

@@ -40,6 +40,10 @@ class Data:
         """Return the settings of `key` that were run, ascending where they are numbers."""
         return sorted({run.at[key] for run in self.runs(experiment) if key in run.at}, key=number_of)
 
+    def utilisation(self, experiment: str, at: Mapping[str, Value] | None = None) -> list[float]:
+        """Payload goodput of the hosts that receive over the rate of their links, of every run at a setting."""
+        return [float(run.result.summary.utilisation.mean or 0.0) for run in self.runs(experiment, at)]
+
     def expecting(self, curve: Curve) -> "Data":
         """Return the same runs, beside another expected curve."""
         return Data(self._runs, curve)

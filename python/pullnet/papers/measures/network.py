@@ -13,19 +13,9 @@ from pullnet.papers.runs import Run
 At = dict[str, Value]
 
 
-def _utilisation(run: Run) -> float:
-    """Payload goodput of the hosts that receive over the rate of their links."""
-    return float(run.result.summary.utilisation.mean or 0.0)
-
-
-def utilisation_at(data: Data, experiment: str, at: At | None = None) -> list[float]:
-    """Utilisation of all runs at a setting."""
-    return [_utilisation(run) for run in data.runs(experiment, at)]
-
-
 def utilisation(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Mean utilisation."""
-    values = utilisation_at(data, experiment, at)
+    values = data.utilisation(experiment, at)
     return Measured(mean(values), note=f"{span(values)} over {seeds_text(data.runs(experiment, at))}")
 
 
@@ -44,7 +34,7 @@ def goodput_share(data: Data, experiment: str, hosts: int, rate: float = 10.0) -
 
 def utilisation_same(data: Data, experiment: str, key: str, first: Value, second: Value, points: float) -> Measured:
     """Whether two settings use the network alike, within `points` percentage points."""
-    found = {str(value): mean(utilisation_at(data, experiment, {key: value})) for value in (first, second)}
+    found = {str(value): mean(data.utilisation(experiment, {key: value})) for value in (first, second)}
     low, high = sorted(found.values())
     return Measured(holds=high - low <= points / 100, details=found)
 
@@ -52,7 +42,7 @@ def utilisation_same(data: Data, experiment: str, key: str, first: Value, second
 def falls_with_size(data: Data, experiment: str, least: float, most: float) -> Measured:
     """Whether the utilisation falls with every larger network, in all by a stated number of points."""
     sizes = data.values(experiment, "k")
-    values = [mean(utilisation_at(data, experiment, {"k": size})) for size in sizes]
+    values = [mean(data.utilisation(experiment, {"k": size})) for size in sizes]
     falls = all(after < before for before, after in itertools.pairwise(values))
     drop = 100 * (values[0] - values[-1])
     details = {f"{int(size) ** 3 // 4} hosts": value for size, value in zip(sizes, values, strict=True)}
@@ -69,7 +59,7 @@ def path_gain(data: Data, experiment: str, queue: str, larger: str) -> Measured:
 def _gain(data: Data, experiment: str, queue: str) -> float:
     rounds, random = (
         max(
-            mean(utilisation_at(data, experiment, {"queue": queue, "paths": paths, "window": window}))
+            mean(data.utilisation(experiment, {"queue": queue, "paths": paths, "window": window}))
             for window in data.values(experiment, "window")
         )
         for paths in ("permutation", "random")

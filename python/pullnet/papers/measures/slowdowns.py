@@ -8,6 +8,7 @@ import polars as pl
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, mean, seeds_text, span
+from pullnet.papers.measures.packets import PACKET, PAYLOAD, SHORT, with_headers
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
@@ -16,9 +17,7 @@ Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 RACK = 17
 """Hosts of a rack in `papers/phost/scenarios`, the idle one included."""
-PAYLOAD, PACKET, CONTROL = 1460, 1500, 40
-SHORT, LONG = 100 * 1024, 10 * 1024 * 1024
-"""Bounds of the classes of the authors' code."""
+CONTROL = 40
 TIE = 0.1
 """Mean slowdowns that differ by less count as equal in an order of transports."""
 
@@ -36,11 +35,6 @@ def _times(run: Run) -> pl.DataFrame:
     took = (flows["acknowledged_ps"] - flows["start_ps"]).to_numpy() / 1e6
     columns = {"took": took, "least": least, "slowdown": took / least}
     return flows.select("size_bytes", "start_ps", "received_ps").with_columns(**columns)
-
-
-def with_headers(load: float) -> float:
-    """The load of a scenario, which is one of payload, as pHost's authors count it."""
-    return round(load * PACKET / PAYLOAD, 2)
 
 
 def _sum(column: pl.Series) -> float:

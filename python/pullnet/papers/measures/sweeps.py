@@ -4,7 +4,6 @@ import itertools
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
-from pullnet.papers.measures.network import utilisation_at
 from pullnet.papers.model import Value
 
 
@@ -72,7 +71,7 @@ def queue_order(data: Data, experiment: str, window: str, about: float, slight: 
     The first by less than `slight` points, the second by about `about`, half as much more or less.
     """
     queues = ("6 packets", "8 packets", "10 packets")
-    values = {queue: mean(utilisation_at(data, experiment, {"queue": queue, "window": window})) for queue in queues}
+    values = {queue: mean(data.utilisation(experiment, {"queue": queue, "window": window})) for queue in queues}
     six, eight, ten = values.values()
     first, second = 100 * (eight - six), 100 * (ten - eight)
     holds = ten >= eight > six and about / 2 <= first <= 1.5 * about and second < slight
@@ -101,7 +100,7 @@ def falls_with_packet(data: Data, experiment: str, of: str = "mean") -> Measured
 
 def spacing_cost(data: Data, experiment: str, base: str, other: str) -> Measured:
     """Utilisation lost by imperfect spacing of pulls, as a share."""
-    perfect, measured = (mean(utilisation_at(data, experiment, {"spacing": value})) for value in (base, other))
+    perfect, measured = (mean(data.utilisation(experiment, {"spacing": value})) for value in (base, other))
     return Measured(1 - measured / perfect, note=f"{perfect:.4f} {base}, {measured:.4f} {other}")
 
 

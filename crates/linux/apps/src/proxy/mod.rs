@@ -25,7 +25,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{Gate, Line, Road, clock};
-use relay::Pair;
+use relay::{NotCarried, Pair};
 pub use route::Route;
 
 /// Connections at a time, unless another limit is set: half of the streams that a daemon allows an application.
@@ -80,7 +80,7 @@ pub struct Counts {
     pub refused: u64,
     /// Connections that did not get to the other side.
     pub unreached: u64,
-    /// Connections that ended with an error of either side.
+    /// Connections that ended with an error of either side, also before the other side was reached.
     pub reset: u64,
     /// Bytes from TCP to NDP.
     pub to_ndp_bytes: u64,
@@ -276,7 +276,12 @@ fn serve(shared: &Shared, number: u64, line: Line) {
     };
     let other = match reached {
         Ok(other) => other,
-        Err(error) => {
+        Err(NotCarried::Reset) => {
+            line.abort();
+            reset.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        Err(NotCarried::Unreached(error)) => {
             line.abort();
             shared.counters.unreached.fetch_add(1, Ordering::Relaxed);
             let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<StreamError>());

@@ -24,37 +24,65 @@ const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_interval(Duration::from_secs(10))
     .with_retries(6);
 
+/// Reason for which a connection is not carried.
+#[derive(Debug)]
+pub(super) enum NotCarried {
+    /// The side that opened it has reset it.
+    Reset,
+    /// The other side was not reached.
+    Unreached(io::Error),
+}
+
+impl From<io::Error> for NotCarried {
+    fn from(error: io::Error) -> Self {
+        Self::Unreached(error)
+    }
+}
+
+/// The error of a read from the side that opened the connection.
+fn of_opener(error: io::Error) -> NotCarried {
+    if error.kind() == ErrorKind::ConnectionReset { NotCarried::Reset } else { error.into() }
+}
+
 /// Opens a stream for a TCP connection. Bytes that the client has sent already travel in the first
 /// packet, and are counted.
-pub(super) fn to_ndp(line: &Line, road: &Road, raw: bool, count: &AtomicU64) -> io::Result<Line> {
+pub(super) fn to_ndp(line: &Line, road: &Road, raw: bool, count: &AtomicU64) -> Result<Line, NotCarried> {
+    let first = if raw { Vec::new() } else { [&GREETING[..], &sent_already(line)?].concat() };
     let other = road.connect()?;
     if !raw {
-        let mut first = GREETING.to_vec();
-        if let Line::Tcp(client) = line {
-            let mut piece = vec![0; PIECE];
-            client.set_nonblocking(true)?;
-            // Without bytes, at the end, and after an error there is a read that says so.
-            let long = (&*client).read(&mut piece).unwrap_or(0);
-            client.set_nonblocking(false)?;
-            first.extend_from_slice(&piece[..long]);
-            count.fetch_add(long as u64, Ordering::Relaxed);
-        }
+        count.fetch_add((first.len() - GREETING.len()) as u64, Ordering::Relaxed);
         other.write_all(&first)?;
     }
     Ok(other)
 }
 
+/// Reads the bytes that the client has sent, without waiting. The kernel reports a reset to one read only: a later read
+/// finds the end, as if the client had sent all.
+fn sent_already(line: &Line) -> Result<Vec<u8>, NotCarried> {
+    let Line::Tcp(client) = line else { return Ok(Vec::new()) };
+    let mut piece = vec![0; PIECE];
+    client.set_nonblocking(true)?;
+    let read = (&*client).read(&mut piece);
+    client.set_nonblocking(false)?;
+    let long = match read {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+        read => read.map_err(of_opener)?,
+    };
+    piece.truncate(long);
+    Ok(piece)
+}
+
 /// Opens a TCP connection for a stream.
-pub(super) fn to_tcp(line: &Line, road: &Road, raw: bool) -> io::Result<Line> {
+pub(super) fn to_tcp(line: &Line, road: &Road, raw: bool) -> Result<Line, NotCarried> {
     if !raw {
         let mut greeting = [0; GREETING.len()];
         line.set_timeout(Some(PATIENCE))?;
-        if !line.read_whole(&mut greeting)? || greeting != GREETING {
-            return Err(ErrorKind::InvalidData.into());
+        if !line.read_whole(&mut greeting).map_err(of_opener)? || greeting != GREETING {
+            return Err(io::Error::from(ErrorKind::InvalidData).into());
         }
         line.set_timeout(None)?;
     }
-    road.connect()
+    Ok(road.connect()?)
 }
 
 /// The two lines of a connection.

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant as Clock};
 use pullnet_host::StreamError;
 
 use super::turn::{Turn, gone};
-use crate::bell::Heard;
+use crate::doorbell::Signal;
 use crate::failure::{Asked, decode};
 use crate::ring::{Broken, Reader, Writer};
 use crate::share::{Channel, Verdict};
 
-/// Memory and bells that the daemon gave for a channel; the daemon may reuse them for another channel later.
+/// Memory and doorbells that the daemon gave for a channel; the daemon may reuse them for another channel later.
 #[derive(Debug)]
 pub(super) struct Given {
     pub channel: Channel,
@@ -164,7 +164,7 @@ impl Client {
         wait(patience, &self.given.writable, waits, attempt)
     }
 
-    /// Tries `attempt`, which depends on the daemon's writing. If it gives nothing, the readable bell rings when it may.
+    /// Tries `attempt`, which depends on the daemon's writing. If it gives nothing, the readable doorbell rings when it may.
     pub fn poll_down<T>(
         &self,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
@@ -173,7 +173,7 @@ impl Client {
         poll(&self.given.readable, waits, attempt)
     }
 
-    /// Tries `attempt`, which depends on the daemon's reading. If it gives nothing, the writable bell rings when it may.
+    /// Tries `attempt`, which depends on the daemon's reading. If it gives nothing, the writable doorbell rings when it may.
     pub fn poll_up<T>(
         &self,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
@@ -182,10 +182,10 @@ impl Client {
         poll(&self.given.writable, waits, attempt)
     }
 
-    /// Descriptors of the readable and of the writable bell.
-    pub fn bells(&self) -> std::io::Result<[OwnedFd; 2]> {
+    /// Descriptors of the readable and of the writable doorbell.
+    pub fn doorbells(&self) -> std::io::Result<[OwnedFd; 2]> {
         let [readable, writable] = [&self.given.readable, &self.given.writable];
-        Ok([readable.bell().duplicate()?, writable.bell().duplicate()?])
+        Ok([readable.doorbell().duplicate()?, writable.doorbell().duplicate()?])
     }
 
     /// Closes the channel with `verdict`: calls that wait fail. The daemon must be notified. Returns whether the memory may
@@ -195,7 +195,7 @@ impl Client {
         if up.is_none() && down.is_none() {
             return false;
         }
-        // A thread that sleeps at a bell might receive a wake-up meant for the next channel with the same bell.
+        // A thread that sleeps at a doorbell might receive a wake-up meant for the next channel with the same doorbell.
         let listened = [&self.given.readable, &self.given.writable].map(Turn::end);
         let retired = listened.contains(&true);
         if retired {
@@ -206,7 +206,7 @@ impl Client {
     }
 }
 
-/// Tries, and announces by `waits` that the caller is going to wait for the bell of `turn`.
+/// Tries, and announces by `waits` that the caller is going to wait for the doorbell of `turn`.
 fn poll<T>(
     turn: &Turn,
     waits: impl Fn() -> Option<()>,
@@ -215,11 +215,11 @@ fn poll<T>(
     if let Some(done) = attempt()? {
         return Ok(Some(done));
     }
-    // A bell that rings after this line announces a change that the next attempt sees, or a later one.
-    let heard = turn.bell().hear();
+    // A doorbell that rings after this line announces a change that the next attempt sees, or a later one.
+    let signal = turn.doorbell().drain();
     waits().ok_or(StreamError::Closed)?;
     match attempt()? {
-        None if heard == Heard::Gone => Err(gone()),
+        None if signal == Signal::Closed => Err(gone()),
         done => Ok(done),
     }
 }
@@ -254,8 +254,8 @@ fn wait<T>(
             return Ok(done);
         }
         let left = patience.most.map(|most| most.saturating_sub(waited));
-        let heard = turn.sleep(epoch, left).map_err(|error| StreamError::Stopped(error.to_string()))?;
-        if heard == Heard::Gone {
+        let signal = turn.sleep(epoch, left).map_err(|error| StreamError::Stopped(error.to_string()))?;
+        if signal == Signal::Closed {
             // Data that arrived before the daemon ended, or before the channel was let go, is returned first.
             return attempt()?.ok_or_else(gone);
         }

@@ -44,7 +44,7 @@ fn stopped(text: String) -> StreamError {
 }
 
 impl Control {
-    /// Connects, and sends the greeting. Returns the memory and the bell of the session too.
+    /// Connects, and sends the greeting. Returns the memory and the doorbell of the session too.
     pub fn open(path: &Path) -> Result<(Self, Welcome, OwnedFd, OwnedFd), StreamError> {
         let socket = UnixStream::connect(path).map_err(|error| stopped(why(path, &error)))?;
         let (decoder, fds) = (Decoder::default(), VecDeque::new());
@@ -59,8 +59,8 @@ impl Control {
             false => error,
         })?;
         let Answer::Welcome { address, channels, ring, .. } = answer else { return Err(control.nonsense()) };
-        let (memory, bell) = (control.fd()?, control.fd()?);
-        Ok((control, Welcome { address, channels, ring }, memory, bell))
+        let (memory, doorbell) = (control.fd()?, control.fd()?);
+        Ok((control, Welcome { address, channels, ring }, memory, doorbell))
     }
 
     /// The process of the daemon, by the kernel's account of who listens; `None`: it is in another PID namespace.
@@ -142,7 +142,7 @@ fn why(path: &Path, error: &std::io::Error) -> String {
         ErrorKind::NotFound => {
             "there is no such socket; start pullnetd, or name the socket that its file names"
         }
-        ErrorKind::ConnectionRefused => "the daemon of this socket is gone; start it anew",
+        ErrorKind::ConnectionRefused => "no daemon serves this socket any more; start pullnetd again",
         ErrorKind::PermissionDenied => {
             "only members of the socket's group may use the daemon; `ls -l` shows which"
         }

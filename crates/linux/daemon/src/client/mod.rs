@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use pullnet_host::{Stack, StreamError, StreamId, StreamInfo, StreamOptions};
 
-use crate::bell::Bell;
+use crate::doorbell::Doorbell;
 use crate::failure::{Asked, decode};
 use crate::message::{Answer, Form, Request};
 use crate::share::{Channel, Session, Verdict};
 use crate::sys;
 use channel::{Client, Given, Patience};
 use control::{Control, Welcome};
-pub use poll::Bells;
+pub use poll::Doorbells;
 use turn::Turn;
 
 /// Time that a call spins before it sleeps, unless [`DaemonStack::set_spin`] sets another.
@@ -38,7 +38,7 @@ pub struct DaemonStack {
     control: Mutex<Control>,
     welcome: Welcome,
     session: Session,
-    bell: Bell,
+    doorbell: Doorbell,
     spin: Duration,
     held: Mutex<Held>,
 }
@@ -63,14 +63,14 @@ impl DaemonStack {
     /// # Errors
     /// If there is no daemon, it does not let this user in, or it is of another version.
     pub fn connect(path: &Path) -> Result<Self, StreamError> {
-        let (control, welcome, memory, bell) = Control::open(path)?;
+        let (control, welcome, memory, doorbell) = Control::open(path)?;
         if !sys::is_sealed(&memory, Session::long(welcome.channels)) {
             return Err(control.nonsense());
         }
         let session = Session::map(&memory, welcome.channels);
         let session = session.map_err(|error| StreamError::Stopped(error.to_string()))?;
         let control = Mutex::new(control);
-        Ok(Self { control, welcome, session, bell: bell.into(), spin: SPIN, held: Mutex::default() })
+        Ok(Self { control, welcome, session, doorbell: doorbell.into(), spin: SPIN, held: Mutex::default() })
     }
 
     /// Sets the time that calls spin before they sleep: longer is faster and costs more processor time.
@@ -127,7 +127,7 @@ impl DaemonStack {
         Ok(Some(Arc::new(Client::new((name, slot, memory), asked, given))))
     }
 
-    /// Returns the memory and bells with this number: known from before, or received just now.
+    /// Returns the memory and doorbells with this number: known from before, or received just now.
     fn given(&self, control: &mut Control, number: usize) -> Result<Arc<Given>, StreamError> {
         let mut held = lock(&self.held);
         if let Some(Some(given)) = held.given.get(number) {
@@ -142,7 +142,7 @@ impl DaemonStack {
         }
         let channel = Channel::map(&memory, self.welcome.ring);
         let channel = channel.map_err(|error| StreamError::Stopped(error.to_string()))?;
-        let [readable, writable] = [readable, writable].map(|bell| Turn::new(bell.into()));
+        let [readable, writable] = [readable, writable].map(|doorbell| Turn::new(doorbell.into()));
         let given = Arc::new(Given { channel, readable, writable });
         held.given.push(Some(Arc::clone(&given)));
         Ok(given)
@@ -169,7 +169,7 @@ impl DaemonStack {
     /// Notifies the daemon that a counter of the channel has moved.
     fn note(&self, client: &Client) {
         if self.session.note(client.slot) {
-            self.bell.ring();
+            self.doorbell.ring();
         }
     }
 

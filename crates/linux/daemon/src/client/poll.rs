@@ -15,16 +15,16 @@ use super::{DaemonStack, lock};
 /// Descriptors that become readable when a stream or a listener may have made progress. They are for waiting only: the next
 /// poll takes what is to be read from them.
 #[derive(Debug)]
-pub struct Bells {
+pub struct Doorbells {
     /// After a poll that had nothing to read or to accept.
     pub readable: OwnedFd,
     /// After a poll that could not write, or had not settled.
     pub writable: OwnedFd,
 }
 
-fn bells(client: &Client) -> Result<Bells, StreamError> {
-    let [readable, writable] = client.bells().map_err(|error| StreamError::Stopped(error.to_string()))?;
-    Ok(Bells { readable, writable })
+fn doorbells(client: &Client) -> Result<Doorbells, StreamError> {
+    let [readable, writable] = client.doorbells().map_err(|error| StreamError::Stopped(error.to_string()))?;
+    Ok(Doorbells { readable, writable })
 }
 
 impl DaemonStack {
@@ -32,16 +32,16 @@ impl DaemonStack {
     ///
     /// # Errors
     /// If there is no such stream, or no file descriptor is left.
-    pub fn bells(&self, id: StreamId) -> Result<Bells, StreamError> {
-        bells(&*self.find(id)?)
+    pub fn doorbells(&self, id: StreamId) -> Result<Doorbells, StreamError> {
+        doorbells(&*self.find(id)?)
     }
 
     /// The descriptors of the listener for `service`.
     ///
     /// # Errors
     /// If there is no listener, or no file descriptor is left.
-    pub fn bells_of_listener(&self, service: u16) -> Result<Bells, StreamError> {
-        bells(&*self.listener(service)?)
+    pub fn doorbells_of_listener(&self, service: u16) -> Result<Doorbells, StreamError> {
+        doorbells(&*self.listener(service)?)
     }
 
     /// As [`Stack::read`]; `None`: nothing is there yet.

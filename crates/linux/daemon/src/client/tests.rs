@@ -84,15 +84,15 @@ const NOBODY: Asked =
 struct Evil {
     control: Control,
     session: Session,
-    bell: Bell,
+    doorbell: Doorbell,
     memories: Vec<Channel>,
 }
 
 impl Evil {
     fn new(daemon: &Running) -> Self {
-        let (control, welcome, memory, bell) = Control::open(&daemon.socket).unwrap();
+        let (control, welcome, memory, doorbell) = Control::open(&daemon.socket).unwrap();
         let session = Session::map(&memory, welcome.channels).unwrap();
-        Self { control, session, bell: bell.into(), memories: Vec::new() }
+        Self { control, session, doorbell: doorbell.into(), memories: Vec::new() }
     }
 
     fn open(&mut self, to: SocketAddr) -> (usize, Channel) {
@@ -108,7 +108,7 @@ impl Evil {
 
     fn note(&self, slot: usize) {
         if self.session.note(slot) {
-            self.bell.ring();
+            self.doorbell.ring();
         }
     }
 }
@@ -139,7 +139,7 @@ fn impossible_counters_end_their_own_stream_only() {
 }
 
 #[test]
-fn nonsense_in_shared_memory_harms_nobody_else() {
+fn nonsense_in_shared_memory_harms_no_other_application() {
     let daemon = Running::start(1);
     let _listener = NdpListener::bind(&daemon.application(), SERVICE).unwrap();
     let mut evil = Evil::new(&daemon);
@@ -156,7 +156,7 @@ fn nonsense_in_shared_memory_harms_nobody_else() {
 }
 
 #[test]
-fn nobody_names_what_is_anothers() {
+fn an_application_cannot_name_channels_of_another() {
     let daemon = Running::start(2);
     let honest = daemon.application();
     let listener = NdpListener::bind(&honest, SERVICE).unwrap();
@@ -181,7 +181,7 @@ fn nobody_names_what_is_anothers() {
 }
 
 /// Sends raw bytes of an application over the control socket until the daemon disconnects it.
-fn is_shown_out(daemon: &Running, says: &[u8]) {
+fn is_disconnected(daemon: &Running, says: &[u8]) {
     let mut socket = UnixStream::connect(&daemon.socket).unwrap();
     socket.set_read_timeout(Some(WATCHDOG)).unwrap();
     // The daemon may close the socket before all bytes are written.
@@ -192,13 +192,13 @@ fn is_shown_out(daemon: &Running, says: &[u8]) {
 }
 
 #[test]
-fn who_is_rude_is_shown_out() {
+fn a_protocol_violation_ends_the_connection() {
     let daemon = Running::start(3);
     let hello = encode(&Request::Hello { version: VERSION });
-    is_shown_out(&daemon, b"GET / HTTP/1.1\r\n\r\n");
-    is_shown_out(&daemon, &[0xff; 10_000]);
-    is_shown_out(&daemon, &encode(&Request::Listen { service: 1 }));
-    is_shown_out(&daemon, &[hello.clone(), hello.clone()].concat());
+    is_disconnected(&daemon, b"GET / HTTP/1.1\r\n\r\n");
+    is_disconnected(&daemon, &[0xff; 10_000]);
+    is_disconnected(&daemon, &encode(&Request::Listen { service: 1 }));
+    is_disconnected(&daemon, &[hello.clone(), hello.clone()].concat());
     // Answers that the application never reads.
     let status = encode(&Request::Status { form: Form::Json }).repeat(20_000);
     let mut socket = UnixStream::connect(&daemon.socket).unwrap();

@@ -1,33 +1,33 @@
-//! Several threads that sleep at one bell: one listens, and wakes the others.
+//! Several threads that sleep at one doorbell: one waits on it, and wakes the others.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pullnet_host::StreamError;
 
-use crate::bell::{Bell, Heard};
+use crate::doorbell::{Doorbell, Signal};
 use crate::error::Error;
 use crate::sys;
 
 #[derive(Default, Debug)]
 struct State {
-    /// Number of times that the bell was heard, or that all sleepers were woken.
+    /// Number of times that the doorbell rang, or that all sleepers were woken.
     epoch: u64,
-    /// Whether a thread listens.
-    listens: bool,
+    /// Whether a thread waits on the doorbell.
+    waiting: bool,
 }
 
-/// A bell for any number of threads.
+/// A doorbell for any number of threads.
 #[derive(Debug)]
 pub(super) struct Turn {
-    bell: Bell,
+    doorbell: Doorbell,
     state: Mutex<State>,
     woken: Condvar,
 }
 
 impl Turn {
-    pub fn new(bell: Bell) -> Self {
-        Self { bell, state: Mutex::default(), woken: Condvar::new() }
+    pub fn new(doorbell: Doorbell) -> Self {
+        Self { doorbell, state: Mutex::default(), woken: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -39,24 +39,24 @@ impl Turn {
         self.state().epoch
     }
 
-    /// Sleeps until the bell is heard, or for `time`; not at all if it was heard since `epoch`.
-    pub fn sleep(&self, epoch: u64, time: Option<Duration>) -> Result<Heard, Error> {
+    /// Sleeps until the doorbell rings, or for `time`; not at all if it has rung since `epoch`.
+    pub fn sleep(&self, epoch: u64, time: Option<Duration>) -> Result<Signal, Error> {
         let mut state = self.state();
         if state.epoch != epoch {
-            return Ok(Heard::Rung);
+            return Ok(Signal::Rung);
         }
-        if state.listens {
+        if state.waiting {
             let longest = time.unwrap_or(Duration::MAX);
             let slept = self.woken.wait_timeout_while(state, longest, |state| state.epoch == epoch);
             drop(slept.unwrap_or_else(PoisonError::into_inner));
-            return Ok(Heard::Rung);
+            return Ok(Signal::Rung);
         }
-        state.listens = true;
+        state.waiting = true;
         drop(state);
-        let heard = self.bell.wait(time);
-        self.state().listens = false;
+        let signal = self.doorbell.wait(time);
+        self.state().waiting = false;
         self.wake();
-        heard
+        signal
     }
 
     fn wake(&self) {
@@ -64,23 +64,23 @@ impl Turn {
         self.woken.notify_all();
     }
 
-    /// The bell, for programs with an event loop of their own.
-    pub fn bell(&self) -> &Bell {
-        &self.bell
+    /// The doorbell, for programs with an event loop of their own.
+    pub fn doorbell(&self) -> &Doorbell {
+        &self.doorbell
     }
 
-    /// Ends sleeping here. Returns whether a thread listened; the bell cannot be used again then.
+    /// Ends sleeping here. Returns whether a thread waited; the doorbell cannot be used again then.
     pub fn end(&self) -> bool {
-        let listens = self.state().listens;
-        if listens {
-            sys::silence(&self.bell);
+        let waiting = self.state().waiting;
+        if waiting {
+            sys::silence(&self.doorbell);
         }
         self.wake();
-        listens
+        waiting
     }
 }
 
 /// The error for a daemon that is gone.
 pub(super) fn gone() -> StreamError {
-    StreamError::Stopped("the daemon is gone; start it, and connect to it anew".to_owned())
+    StreamError::Stopped("the daemon is gone; start pullnetd again, and connect again".to_owned())
 }

@@ -16,9 +16,9 @@ pub(crate) fn fixed(old: &HostFile, new: &HostFile) -> Vec<&'static str> {
         ("log_form", old.log_form != new.log_form),
         ("metrics", old.metrics != new.metrics),
         ("user", old.user != new.user),
-        ("socket.path", old.door.path != new.door.path),
-        ("socket.group", old.door.group != new.door.group),
-        ("limits.ring", old.door.ring != new.door.ring),
+        ("socket.path", old.access.path != new.access.path),
+        ("socket.group", old.access.group != new.access.group),
+        ("limits.ring", old.access.ring != new.access.ring),
         ("ndp", old.ndp != new.ndp || old.usual_window != new.usual_window),
         ("marks", old.marks != new.marks),
         ("capture", old.capture != new.capture),
@@ -32,12 +32,12 @@ impl HostFile {
     /// This file with the settings of `new` that can change while a daemon runs.
     pub(crate) fn with_changes_of(&self, new: &Self) -> Self {
         let Self { wait, idle, farewell, log, limits, .. } = *new;
-        let mut door = new.door.clone();
-        (door.path, door.group, door.ring) =
-            (self.door.path.clone(), self.door.group.clone(), self.door.ring);
+        let mut access = new.access.clone();
+        (access.path, access.group, access.ring) =
+            (self.access.path.clone(), self.access.group.clone(), self.access.ring);
         let keys =
             if self.keys.is_some() && new.keys.is_some() { new.keys.clone() } else { self.keys.clone() };
-        Self { wait, idle, farewell, log, limits, door, keys, ..self.clone() }
+        Self { wait, idle, farewell, log, limits, access, keys, ..self.clone() }
     }
 }
 
@@ -60,9 +60,9 @@ mod tests {
         );
         assert_eq!(fixed(&old, &new), ["port", "rate", "limits.ring", "ndp"]);
         let now = old.with_changes_of(&new);
-        assert_eq!((now.port, now.rate, now.door.ring), (old.port, old.rate, old.door.ring));
+        assert_eq!((now.port, now.rate, now.access.ring), (old.port, old.rate, old.access.ring));
         assert_eq!((now.farewell, now.log, now.limits.connections), (new.farewell, new.log, 5));
-        assert_eq!((now.door.backlog, now.door.users.len()), (4, 1));
+        assert_eq!((now.access.backlog, now.access.users.len()), (4, 1));
         assert_eq!(fixed(&old, &now), [""; 0]);
     }
 }

@@ -68,7 +68,7 @@ impl MetricsPlace {
 
 /// Users that may use the daemon, and the limits of one application.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Door {
+pub struct Access {
     /// Path of the socket.
     pub path: PathBuf,
     /// The group whose members may connect; `None`: that of the daemon.
@@ -97,10 +97,10 @@ pub struct Door {
     pub messages: u32,
 }
 
-impl Default for Door {
+impl Default for Access {
     /// Default path and limits.
     fn default() -> Self {
-        door(SocketSettings::default(), &LimitSettings::default())
+        access(SocketSettings::default(), &LimitSettings::default())
     }
 }
 
@@ -152,7 +152,7 @@ pub struct HostFile {
     /// Known Ethernet addresses.
     pub neighbours: Vec<(IpAddr, Mac)>,
     /// The socket.
-    pub door: Door,
+    pub access: Access,
     /// Where frames are recorded.
     pub capture: Option<CaptureSettings>,
     /// Where the keys are, if streams are encrypted.
@@ -229,7 +229,7 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
         marks: marks?,
         limits: engine_limits(&limits),
         neighbours,
-        door: door(socket, &limits),
+        access: access(socket, &limits),
         capture,
         keys: keys?,
     })
@@ -339,9 +339,9 @@ fn engine_limits(limits: &LimitSettings) -> Limits {
     }
 }
 
-fn door(socket: SocketSettings, limits: &LimitSettings) -> Door {
+fn access(socket: SocketSettings, limits: &LimitSettings) -> Access {
     let users = socket.users.unwrap_or_default();
-    Door {
+    Access {
         path: socket.path.into(),
         group: socket.group,
         users: users.split_whitespace().map(str::to_owned).collect(),

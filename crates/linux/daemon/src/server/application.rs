@@ -10,7 +10,7 @@ use pullnet_host::{Engine, StreamError, StreamId, StreamOptions};
 use pullnet_units::Instant;
 
 use super::served::{Role, Served};
-use crate::door::Visitor;
+use crate::control_socket::PeerCred;
 use crate::error::Error;
 use crate::message::{Answer, Decoder, Request, VERSION, encode};
 use crate::quota::{Rate, User, change};
@@ -22,18 +22,18 @@ pub(super) type Reply = (Answer, Vec<OwnedFd>);
 
 /// The reason why an application is disconnected.
 #[derive(Debug)]
-pub(super) enum Leave {
+pub(super) enum Disconnect {
     /// It has disconnected or ended.
     Gone,
     /// It violated the protocol.
-    Rude(String),
+    ProtocolViolation(String),
 }
 
 #[derive(Debug)]
 pub(super) struct Application {
     /// `None` after a disconnect; data written before is still sent.
     socket: Option<UnixStream>,
-    pub visitor: Visitor,
+    pub peer: PeerCred,
     decoder: Decoder,
     /// A request that was read and must wait for the rate limit.
     postponed: Option<Request>,
@@ -69,30 +69,30 @@ pub(super) struct Limits {
     pub messages: u32,
 }
 
-impl From<&config::Door> for Limits {
-    fn from(door: &config::Door) -> Self {
+impl From<&config::Access> for Limits {
+    fn from(access: &config::Access) -> Self {
         Self {
-            channels: door.channels,
-            channels_per_user: door.channels_per_user,
-            ring: door.ring,
-            memory: door.memory,
-            memory_per_user: door.memory_per_user,
-            pending: door.pending,
-            backlog: door.backlog,
-            messages: door.messages,
+            channels: access.channels,
+            channels_per_user: access.channels_per_user,
+            ring: access.ring,
+            memory: access.memory,
+            memory_per_user: access.memory_per_user,
+            pending: access.pending,
+            backlog: access.backlog,
+            messages: access.messages,
         }
     }
 }
 
 impl Application {
-    pub fn new(socket: UnixStream, visitor: Visitor, limits: Limits, user: Rc<User>) -> Self {
+    pub fn new(socket: UnixStream, peer: PeerCred, limits: Limits, user: Rc<User>) -> Self {
         change(&user.applications, 1);
         Self {
             user,
             rate: Rate::new(limits.messages.into()),
             memory: 0,
             socket: Some(socket),
-            visitor,
+            peer,
             decoder: Decoder::default(),
             postponed: None,
             session: None,
@@ -106,12 +106,13 @@ impl Application {
     }
 
     /// Returns the next request, if a complete one has arrived.
-    pub fn request(&mut self) -> Result<Option<Request>, Leave> {
+    pub fn request(&mut self) -> Result<Option<Request>, Disconnect> {
         if self.postponed.is_some() {
             return Ok(self.postponed.take());
         }
         loop {
-            let next = self.decoder.next().map_err(|error| Leave::Rude(error.to_string()))?;
+            let next =
+                self.decoder.next().map_err(|error| Disconnect::ProtocolViolation(error.to_string()))?;
             if next.is_some() || !self.receive()? {
                 return Ok(next);
             }
@@ -119,17 +120,17 @@ impl Application {
     }
 
     /// Reads from the socket. Returns whether anything has arrived.
-    fn receive(&mut self) -> Result<bool, Leave> {
+    fn receive(&mut self) -> Result<bool, Disconnect> {
         let mut bytes = [0; 4096];
         let Some(socket) = &self.socket else { return Ok(false) };
         match sys::receive(socket.as_fd(), &mut bytes) {
-            Ok(0) => Err(Leave::Gone),
+            Ok(0) => Err(Disconnect::Gone),
             Ok(long) => {
                 self.decoder.add(&bytes[..long]);
                 Ok(true)
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
-            Err(_) => Err(Leave::Gone),
+            Err(_) => Err(Disconnect::Gone),
         }
     }
 
@@ -156,17 +157,17 @@ impl Application {
     }
 
     /// Sends an answer, without waiting for an application that does not read its answers.
-    pub fn answer(&self, (answer, fds): &Reply) -> Result<(), Leave> {
+    pub fn answer(&self, (answer, fds): &Reply) -> Result<(), Disconnect> {
         let bytes = encode(answer);
         let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
         let Some(socket) = &self.socket else { return Ok(()) };
         match sys::send_with(socket.as_fd(), &bytes, &fds) {
             Ok(long) if long == bytes.len() => Ok(()),
-            Ok(_) => Err(Leave::Rude("it does not read its answers".to_owned())),
+            Ok(_) => Err(Disconnect::ProtocolViolation("it does not read its answers".to_owned())),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                Err(Leave::Rude("it does not read its answers".to_owned()))
+                Err(Disconnect::ProtocolViolation("it does not read its answers".to_owned()))
             }
-            Err(_) => Err(Leave::Gone),
+            Err(_) => Err(Disconnect::Gone),
         }
     }
 

@@ -9,9 +9,9 @@ use pullnet_host::{Engine, EngineOptions, Limits};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::{ETHERNET, Mac};
 
-use super::hall::Hall;
-use crate::bell::Bell;
-use crate::door::Door;
+use super::clients::Server;
+use crate::control_socket::ControlSocket;
+use crate::doorbell::Doorbell;
 use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
 use crate::share::{Channel, Session};
 use crate::{config, sys};
@@ -38,7 +38,7 @@ const TURNS: usize = 10_000;
 
 /// An action of the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum Action {
     /// Writes any bytes into its control socket.
     Say(Vec<u8>),
     /// Sends a well-formed request; the numbers choose its kind and channel.
@@ -49,7 +49,7 @@ pub enum Deed {
     SpoilSession(u16, u64),
     /// Writes bytes into the ring of a channel, as the library does.
     Write(u8, Vec<u8>),
-    /// Rings the bell of its session.
+    /// Rings the doorbell of its session.
     Ring,
     /// Tries to shrink shared memory under the daemon.
     Shrink(u8),
@@ -62,7 +62,7 @@ pub enum Deed {
 /// Number of words at the start of a channel's memory that have a meaning: its counters and flags.
 const WORDS: u16 = 48;
 
-impl Deed {
+impl Action {
     /// Maps any numbers and bytes to an action.
     #[must_use]
     pub fn of((kind, which, at, value): (u8, u8, u16, u64), bytes: Vec<u8>) -> Self {
@@ -90,14 +90,14 @@ struct Taken {
 
 /// The application and the daemon. The daemon's frames come back to it, so that the application has streams to itself.
 pub struct Hostile {
-    hall: Hall,
+    server: Server,
     engine: Engine,
     now: Instant,
     frame: Vec<u8>,
     socket: Option<UnixStream>,
     answers: Decoder,
     fds: VecDeque<OwnedFd>,
-    session: Option<(Session, Bell)>,
+    session: Option<(Session, Doorbell)>,
     taken: Vec<Taken>,
     /// Names of its channels.
     names: Vec<u64>,
@@ -119,20 +119,20 @@ impl Hostile {
     #[must_use]
     pub fn new() -> Self {
         let stop = <[_; 2]>::from(UnixStream::pair().expect("descriptors are left"));
-        let settings = config::Door {
+        let settings = config::Access {
             path: std::path::PathBuf::new(),
             applications: 2,
             channels: CHANNELS,
             ring: RING,
-            ..config::Door::default()
+            ..config::Access::default()
         };
-        let (door, socket) = Door::without_a_file();
+        let (control, socket) = ControlSocket::without_a_file();
         socket.set_nonblocking(true).expect("a socket of ours");
         let mac = Mac([2, 0, 0, 0, 0, 1]);
         let options =
             EngineOptions { mac, limits: LIMITS, neighbours: vec![(HOST, mac)], ..EngineOptions::new(HOST) };
         Self {
-            hall: Hall::new(door, &settings, stop[0].as_fd()).expect("descriptors are left"),
+            server: Server::new(control, &settings, stop[0].as_fd()).expect("descriptors are left"),
             frame: vec![0; options.mtu + ETHERNET],
             engine: Engine::new(options).expect("these options work"),
             now: Instant::ZERO,
@@ -147,36 +147,36 @@ impl Hostile {
     }
 
     /// Carries out an action, and reads the answers so far.
-    pub fn does(&mut self, deed: Deed) {
-        match deed {
-            Deed::Say(bytes) => self.say(&bytes),
-            Deed::Ask(what, of) => self.say(&encode(&self.request(what, of))),
-            Deed::Spoil(memory, at, value) => {
+    pub fn does(&mut self, action: Action) {
+        match action {
+            Action::Say(bytes) => self.say(&bytes),
+            Action::Ask(what, of) => self.say(&encode(&self.request(what, of))),
+            Action::Spoil(memory, at, value) => {
                 if let Some(taken) = self.memory(memory) {
                     taken.channel.spoil(usize::from(at) * 8 % Channel::long(RING), value);
                 }
             }
-            Deed::SpoilSession(at, value) => {
+            Action::SpoilSession(at, value) => {
                 if let Some((session, _)) = &self.session {
                     session.spoil(usize::from(at) * 8 % Session::long(CHANNELS), value);
                 }
             }
-            Deed::Write(memory, bytes) => {
+            Action::Write(memory, bytes) => {
                 if let Some(taken) = self.memory(memory) {
                     let _ = taken.channel.application().0.write(&bytes);
                 }
             }
-            Deed::Ring => self.session.iter().for_each(|(_, bell)| bell.ring()),
-            Deed::Shrink(memory) => {
+            Action::Ring => self.session.iter().for_each(|(_, doorbell)| doorbell.ring()),
+            Action::Shrink(memory) => {
                 if let Some(taken) = self.memory(memory) {
                     let file = taken.fd.try_clone().map(std::fs::File::from);
                     assert!(file.is_ok_and(|file| file.set_len(0).is_err()), "memory can be taken away");
                 }
             }
-            Deed::HangUp => self.socket = None,
-            Deed::Wait(micros) => self.pass(Picos::from_micros(micros.into())),
+            Action::HangUp => self.socket = None,
+            Action::Wait(micros) => self.pass(Picos::from_micros(micros.into())),
         }
-        self.hear();
+        self.receive();
     }
 
     fn say(&self, bytes: &[u8]) {
@@ -206,7 +206,7 @@ impl Hostile {
     }
 
     /// Reads the answers, and keeps their descriptors.
-    fn hear(&mut self) {
+    fn receive(&mut self) {
         let (mut bytes, mut fds) = ([0; 4096], Vec::new());
         while let Some(socket) = &self.socket
             && let Ok(long @ 1..) = sys::receive_with(socket.as_fd(), &mut bytes, &mut fds)
@@ -255,10 +255,10 @@ impl Hostile {
     /// Lets the daemon do all work that is due.
     fn work(&mut self) {
         for _ in 0..TURNS {
-            assert!(!self.hall.look(&mut self.engine, self.now), "nobody stops the daemon");
-            self.hall.news(&mut self.engine);
-            let busy = self.hall.turns(&mut self.engine, self.now) | self.carry();
-            if !busy && !self.hall.is_due() {
+            assert!(!self.server.look(&mut self.engine, self.now), "nobody stops the daemon");
+            self.server.news(&mut self.engine);
+            let busy = self.server.turns(&mut self.engine, self.now) | self.carry();
+            if !busy && !self.server.is_due() {
                 break;
             }
         }
@@ -290,7 +290,10 @@ impl Hostile {
         for _ in 0..FORGOTTEN {
             self.pass(Picos::from_secs(1));
         }
-        assert!(self.hall.is_empty(), "the daemon still has something of an application that has gone");
+        assert!(
+            self.server.is_empty(),
+            "the daemon still has something of an application that has disconnected"
+        );
         let totals = self.engine.status().totals;
         assert_eq!((totals.streams, totals.waiting_bytes, totals.peers), (0, 0, 0));
     }
@@ -309,8 +312,8 @@ mod tests {
             steps in prop::collection::vec((any::<(u8, u8, u16, u64)>(), prop::collection::vec(any::<u8>(), 0..50)), 0..80)
         ) {
             let mut hostile = Hostile::new();
-            hostile.does(Deed::Ask(0, 0));
-            steps.into_iter().for_each(|(step, bytes)| hostile.does(Deed::of(step, bytes)));
+            hostile.does(Action::Ask(0, 0));
+            steps.into_iter().for_each(|(step, bytes)| hostile.does(Action::of(step, bytes)));
             hostile.end();
         }
     }
@@ -324,21 +327,21 @@ mod tests {
         let mut hostile = Hostile::new();
         let (hello, connect, listen) = (0, 2, 4);
         for what in [hello, listen, connect] {
-            hostile.does(Deed::Ask(what, 0));
-            hostile.does(Deed::Wait(1));
+            hostile.does(Action::Ask(what, 0));
+            hostile.does(Action::Wait(1));
         }
         assert_eq!(hostile.taken.len(), 2);
-        hostile.does(Deed::Write(1, vec![7; 3000]));
+        hostile.does(Action::Write(1, vec![7; 3000]));
         hostile
     }
 
     #[test]
     fn what_an_application_has_closed_stays_closed_when_it_has_gone() {
         let mut hostile = with_a_stream();
-        hostile.does(Deed::Spoil(1, VERDICT, CLOSED));
-        hostile.does(Deed::HangUp);
+        hostile.does(Action::Spoil(1, VERDICT, CLOSED));
+        hostile.does(Action::HangUp);
         let memory = hostile.taken[1].channel.clone();
-        assert!(!hostile.hall.look(&mut hostile.engine, hostile.now));
+        assert!(!hostile.server.look(&mut hostile.engine, hostile.now));
         memory.spoil(usize::from(VERDICT) * 8, 0);
         hostile.end();
     }
@@ -346,9 +349,9 @@ mod tests {
     #[test]
     fn what_an_application_writes_when_it_has_gone_does_not_leave() {
         let mut hostile = with_a_stream();
-        hostile.does(Deed::Spoil(1, VERDICT, CLOSED));
-        hostile.does(Deed::HangUp);
-        assert!(!hostile.hall.look(&mut hostile.engine, hostile.now));
+        hostile.does(Action::Spoil(1, VERDICT, CLOSED));
+        hostile.does(Action::HangUp);
+        assert!(!hostile.server.look(&mut hostile.engine, hostile.now));
         let memory = hostile.taken[1].channel.clone();
         let written = 4000;
         memory.spoil(0, written);

@@ -2,7 +2,7 @@
 //! lock, and nothing in it waits for an application.
 
 mod application;
-mod hall;
+mod clients;
 #[cfg(any(test, feature = "hostile"))]
 pub(crate) mod hostile;
 mod manager;
@@ -18,12 +18,12 @@ use pullnet_switch::config::Wait;
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{HostFile, KeyFile, fixed};
-use crate::door::Door;
+use crate::control_socket::ControlSocket;
 use crate::error::Error;
 use crate::metrics::Endpoint;
 use crate::process::{Account, Signals};
 use crate::{log, privileges, process, sys};
-use hall::Hall;
+use clients::Server;
 use manager::Manager;
 use network::Network;
 use standing::{Happened, Standing, Teller};
@@ -40,7 +40,7 @@ const LAST_WORDS: Picos = Picos::from_millis(100);
 /// A daemon whose sockets are open.
 pub struct Daemon {
     network: Network,
-    door: Door,
+    control: ControlSocket,
     file: HostFile,
     account: Account,
     keys: Option<KeyFile>,
@@ -81,10 +81,10 @@ impl Daemon {
         let mut keys = file.keys.as_ref().map(opened).transpose()?;
         let known = keys.as_mut().map(KeyFile::read).transpose()?;
         let network = open::network(file, known)?;
-        let door = Door::open(&file.door, &account)?;
-        let open = |place| Endpoint::open_for(place, &account, door.group());
+        let control = ControlSocket::open(&file.access, &account)?;
+        let open = |place| Endpoint::open_for(place, &account, control.group());
         let metrics = file.metrics.as_ref().map(open).transpose()?;
-        Ok(Self { network, door, file: file.clone(), account, keys, hangup: None, metrics })
+        Ok(Self { network, control, file: file.clone(), account, keys, hangup: None, metrics })
     }
 
     /// Reads its file and its keys again each time that `hangup` becomes readable.
@@ -110,15 +110,15 @@ impl Daemon {
         if let Some(core) = self.file.core {
             process::run_on(core)?;
         }
-        let mut hall = Hall::new(self.door, &self.file.door, stop)?;
-        self.hangup.into_iter().try_for_each(|fd| hall.listen_for_hangup(fd))?;
+        let mut server = Server::new(self.control, &self.file.access, stop)?;
+        self.hangup.into_iter().try_for_each(|fd| server.listen_for_hangup(fd))?;
         let teller = self.metrics.map(Teller::start).transpose()?;
-        teller.iter().try_for_each(|teller| hall.listen_for_questions(teller.as_fd()))?;
-        tracing::info!(address = %self.file.address, port = self.file.port, socket = %self.file.door.path.display(), "serves");
+        teller.iter().try_for_each(|teller| server.listen_for_questions(teller.as_fd()))?;
+        tracing::info!(address = %self.file.address, port = self.file.port, socket = %self.file.access.path.display(), "serves");
         let (network, file, keys, account) = (self.network, self.file, self.keys, self.account);
         let mut serving = Loop {
             network,
-            hall,
+            server,
             file,
             keys,
             account,
@@ -148,7 +148,7 @@ pub fn serve(file: &HostFile) -> Result<(), Error> {
 
 struct Loop {
     network: Network,
-    hall: Hall,
+    server: Server,
     file: HostFile,
     keys: Option<KeyFile>,
     account: Account,
@@ -171,7 +171,7 @@ impl Loop {
         self.manager.stopping();
         let (streams, farewell) = (self.network.engine.streams(), self.file.farewell);
         tracing::info!(streams, %farewell, "stops, and takes no new streams");
-        self.hall.lock();
+        self.server.lock();
         self.network.engine.refuse_new();
         let end = self.time.now().after(farewell);
         let mut hurried = false;
@@ -193,17 +193,17 @@ impl Loop {
         let mut stop = false;
         if now.since(self.looked) >= LOOK {
             self.looked = now;
-            stop = self.hall.look(&mut self.network.engine, now);
-            if self.hall.take_hangup() {
+            stop = self.server.look(&mut self.network.engine, now);
+            if self.server.take_hangup() {
                 self.reload();
             }
-            if self.hall.take_question() {
+            if self.server.take_question() {
                 self.tell(now);
             }
         }
         self.manager.live(now);
-        self.hall.news(&mut self.network.engine);
-        busy |= self.hall.turns(&mut self.network.engine, now);
+        self.server.news(&mut self.network.engine);
+        busy |= self.server.turns(&mut self.network.engine, now);
         busy |= self.network.send(now);
         if busy {
             self.busy = now;
@@ -216,7 +216,7 @@ impl Loop {
     /// Answers the question of the metrics.
     fn tell(&self, now: Instant) {
         let Some(teller) = &self.teller else { return };
-        let standing = self.hall.standing(&self.network.engine);
+        let standing = self.server.standing(&self.network.engine);
         let Happened { reloads, failed_reloads, .. } = self.reloads;
         let happened = Happened { reloads, failed_reloads, ..standing.happened };
         teller.tell(Standing { happened, uptime_s: now.0 / Picos::from_secs(1).0, ..standing });
@@ -262,13 +262,13 @@ impl Loop {
             );
         }
         let now = self.file.with_changes_of(&new);
-        let users = self.hall.set_door(&now.door, &self.account);
+        let users = self.server.set_access(&now.access, &self.account);
         if let Err(error) = &users {
             tracing::error!(%error, "who may use the daemon stays as it was");
         }
         log::set_level(now.log);
         self.network.engine.set_limits(now.limits);
-        self.hall.share_backlogs(&mut self.network.engine);
+        self.server.share_backlogs(&mut self.network.engine);
         let keys = self.read_keys_again(&now);
         self.file = now;
         tracing::info!("has read its file again");
@@ -298,14 +298,14 @@ impl Loop {
 
     /// Sleeps until the next event.
     fn nap(&mut self, now: Instant) {
-        self.hall.sleep(true);
-        self.hall.news(&mut self.network.engine);
-        let due = self.network.due().min(self.hall.due()).min(self.manager.due());
+        self.server.sleep(true);
+        self.server.news(&mut self.network.engine);
+        let due = self.network.due().min(self.server.due()).min(self.manager.due());
         let time = Duration::from_nanos(due.since(now).0.saturating_sub(LATE.0) / 1000);
-        if !self.hall.is_due() && !time.is_zero() {
-            self.network.wait(now, self.hall.waker(), time.min(NAP));
+        if !self.server.is_due() && !time.is_zero() {
+            self.network.wait(now, self.server.waker(), time.min(NAP));
         }
-        self.hall.sleep(false);
+        self.server.sleep(false);
         self.looked = Instant::ZERO;
     }
 
@@ -314,6 +314,6 @@ impl Loop {
         self.network.engine.stop(self.time.now());
         let end = self.time.now().after(LAST_WORDS);
         while self.network.send(self.time.now()) && self.time.now() < end {}
-        self.hall.close();
+        self.server.close();
     }
 }

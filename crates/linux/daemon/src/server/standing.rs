@@ -8,7 +8,7 @@ use std::time::{Duration, Instant as Clock};
 use pullnet_host::Totals;
 use pullnet_host::metrics::{Metrics, text_of};
 
-use crate::bell::Bell;
+use crate::doorbell::Doorbell;
 use crate::error::Error;
 use crate::log;
 use crate::metrics::{Endpoint, Serving};
@@ -18,15 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Interval in which the thread is asked once at most: adding up all streams takes it time.
 const OFTEN: Duration = Duration::from_millis(50);
 
-/// Counts at the door and of reloads.
+/// Refused connections, protocol violations and reloads.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Happened {
-    /// Applications that were not let in: of strangers, beyond a limit, without a free file descriptor.
-    pub strangers: u64,
+    /// Refused connections: of other users, beyond a limit, without a free file descriptor.
+    pub forbidden: u64,
     pub beyond_limits: u64,
     pub no_descriptor: u64,
-    /// Applications that were shown out for what they did.
-    pub shown_out: u64,
+    /// Applications disconnected for a protocol violation.
+    pub violations: u64,
     /// Times that the file was read again, with and without errors.
     pub reloads: u64,
     pub failed_reloads: u64,
@@ -49,7 +49,7 @@ impl Standing {
         self.totals.write(out)?;
         let version = ("version", env!("CARGO_PKG_VERSION"));
         out.labelled("pullnet_daemon_build", "Version of the daemon", version, 1)?;
-        let Happened { strangers, beyond_limits, no_descriptor, shown_out, reloads, failed_reloads } =
+        let Happened { forbidden, beyond_limits, no_descriptor, violations, reloads, failed_reloads } =
             self.happened;
         for (name, help, value) in [
             ("uptime_seconds", "Time since the daemon started", self.uptime_s),
@@ -62,13 +62,13 @@ impl Standing {
         }
         out.counters(
             "pullnet_daemon_turned_away",
-            "Applications that were not let in, or shown out",
+            "Connections that were refused, or ended for a protocol violation",
             "reason",
             &[
-                ("stranger", strangers),
+                ("stranger", forbidden),
                 ("limit", beyond_limits),
                 ("no_descriptor", no_descriptor),
-                ("misbehaviour", shown_out),
+                ("misbehaviour", violations),
             ],
         )?;
         let reloads = [("done", reloads), ("failed", failed_reloads)];
@@ -86,14 +86,14 @@ impl Standing {
 /// The end of the metrics in the daemon's thread.
 #[derive(Debug)]
 pub(super) struct Teller {
-    bell: Bell,
+    doorbell: Doorbell,
     standings: SyncSender<Standing>,
     _serving: Serving,
 }
 
 /// The other end, in the thread of the endpoint.
 struct Asker {
-    bell: Bell,
+    doorbell: Doorbell,
     standings: Receiver<Standing>,
     last: Option<(Clock, String)>,
 }
@@ -101,16 +101,16 @@ struct Asker {
 impl Teller {
     /// Lets `endpoint` answer with what the daemon's thread tells.
     pub fn start(endpoint: Endpoint) -> Result<Self, Error> {
-        let [bell, other] = Bell::pair()?;
+        let [doorbell, other] = Doorbell::pair()?;
         let (standings, told) = sync_channel(1);
-        let mut asker = Asker { bell: other, standings: told, last: None };
+        let mut asker = Asker { doorbell: other, standings: told, last: None };
         let serving = endpoint.serve(move || asker.ask())?;
-        Ok(Self { bell, standings, _serving: serving })
+        Ok(Self { doorbell, standings, _serving: serving })
     }
 
-    /// Answers the question that the bell was rung for.
+    /// Answers the question that the doorbell was rung for.
     pub fn tell(&self, standing: Standing) {
-        self.bell.hear();
+        self.doorbell.drain();
         // A question that was answered too late has an answer here already.
         let _ = self.standings.try_send(standing);
     }
@@ -118,7 +118,7 @@ impl Teller {
 
 impl AsFd for Teller {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.doorbell.as_fd()
     }
 }
 
@@ -131,7 +131,7 @@ impl Asker {
         }
         // An answer that came too late for the question before.
         let _ = self.standings.try_recv();
-        self.bell.ring();
+        self.doorbell.ring();
         let standing = self.standings.recv_timeout(PATIENCE).ok()?;
         let text = text_of(move |out| standing.write(out));
         self.last = Some((now, text.clone()));

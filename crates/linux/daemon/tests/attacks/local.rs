@@ -22,14 +22,15 @@ const GAMES: (u32, u32) = (5, 60);
 /// Actions of processes of other users.
 #[test]
 fn child() {
-    let (Ok(socket), Ok(deed)) = (std::env::var("PULLNET_TEST_SOCKET"), std::env::var("PULLNET_TEST_DEED"))
+    let (Ok(socket), Ok(attack)) =
+        (std::env::var("PULLNET_TEST_SOCKET"), std::env::var("PULLNET_TEST_ATTACK"))
     else {
         return;
     };
-    match deed.as_str() {
+    match attack.as_str() {
         "sit" => sit(socket.as_ref()),
         "knock" => knock(socket.as_ref()),
-        other => panic!("no deed is called {other}"),
+        other => panic!("no attack is called {other}"),
     }
 }
 
@@ -53,14 +54,14 @@ fn knock(socket: &Path) {
 }
 
 /// A process of another user.
-fn other_user(daemon: &Daemon, deed: &str) -> Child {
+fn other_user(daemon: &Daemon, attack: &str) -> Child {
     // The test program itself may lie where only root can read.
-    let program = std::env::temp_dir().join(format!("pullnet-other-{}-{deed}", daemon.child.id()));
+    let program = std::env::temp_dir().join(format!("pullnet-other-{}-{attack}", daemon.child.id()));
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
     let mut command = Command::new(&program);
     command.args(["--exact", "local::child", "--nocapture"]);
-    command.env("PULLNET_TEST_SOCKET", daemon.socket()).env("PULLNET_TEST_DEED", deed);
+    command.env("PULLNET_TEST_SOCKET", daemon.socket()).env("PULLNET_TEST_ATTACK", attack);
     let (uid, gid) = GAMES;
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
     let child = pipes.uid(uid).gid(gid).spawn().unwrap();
@@ -115,7 +116,7 @@ fn who_does_not_greet_has_to_go_after_a_second() {
     }
     assert!(
         start.elapsed() >= Duration::from_millis(900),
-        "who has come has a second: {:?}",
+        "a connection may stay silent for a second: {:?}",
         start.elapsed()
     );
     stack.status().unwrap();
@@ -310,7 +311,7 @@ fn a_daemon_without_descriptors_turns_away_who_comes_and_does_not_spin() {
         stacks.push(stack);
         assert!(stacks.len() < 40, "there is no limit");
     }
-    // More than can be taken, who stay at the door.
+    // More than can be taken, which stay in the queue of the socket.
     let _waiting: Vec<_> = (0..50).filter_map(|_| UnixStream::connect(daemon.socket()).ok()).collect();
     thread::sleep(Duration::from_millis(100));
     let before = ticks(&daemon);

@@ -54,7 +54,7 @@ impl<C: Carrier> Engine<C> {
 
     /// Called for retransmissions and probes of a stream: if the other host has been silent for long, its Ethernet address
     /// may have changed.
-    pub(super) fn doubt(&mut self, now: Instant, index: u32) {
+    pub(super) fn suspect_mac(&mut self, now: Instant, index: u32) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, patience) = (stream.peer, self.patience());
         if now.since(stream.last_heard) > patience {
@@ -73,7 +73,7 @@ impl<C: Carrier> Engine<C> {
     /// Queues another lookup of the known Ethernet address of `peer`, at a limited rate.
     pub(super) fn ask_again(&mut self, now: Instant, peer: HostAddr) {
         let patience = self.patience();
-        if let Some(address) = self.peers.doubt(now, peer, patience)
+        if let Some(address) = self.peers.suspect_mac(now, peer, patience)
             && self.asked.insert(address)
         {
             self.unresolved.push_back(address);

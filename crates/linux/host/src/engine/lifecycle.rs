@@ -65,7 +65,7 @@ impl<C: Carrier> Engine<C> {
             return Err(Reason::KEYED);
         }
         if let Err(reason) = self.check_opening(from, service) {
-            self.barred.note(now, Key { peer: from, conn: conn.get() }, reason);
+            self.denylist.note(now, Key { peer: from, conn: conn.get() }, reason);
             return Err(reason);
         }
         let peer = self.hold_peer(now, from);
@@ -286,7 +286,7 @@ impl<C: Carrier> Engine<C> {
 
     fn bar(&mut self, now: Instant, peer: HostAddr, conn: ConnId, reason: Reason) {
         if let Some(address) = self.peers.get(peer).map(|peer| peer.address) {
-            self.barred.note(now, Key { peer: address, conn: conn.get() }, reason);
+            self.denylist.note(now, Key { peer: address, conn: conn.get() }, reason);
         }
     }
 

@@ -25,7 +25,7 @@ use pullnet_wire::{Packet, Route};
 
 use crate::carrier::{Carrier, Form, Times};
 use crate::error::StreamError;
-use crate::guard::{Barred, Budget};
+use crate::guard::{Budget, Denylist};
 use crate::handle::{Notice, StreamId};
 use crate::options::EngineOptions;
 use crate::peers::Peers;
@@ -142,7 +142,7 @@ pub struct Engine<C: Carrier = Ndp> {
     announced: u16,
     /// Buffer for decrypted payloads.
     scratch: Vec<u8>,
-    barred: Barred,
+    denylist: Denylist,
     tokens: Budget,
     resets: Budget,
     stales: Budget,
@@ -203,7 +203,7 @@ impl<C: Carrier> Engine<C> {
             watch: Watch::new(give_up),
             unresolved: VecDeque::new(),
             asked: BTreeSet::new(),
-            barred: Barred::new(forgotten),
+            denylist: Denylist::new(forgotten),
             strangers: VecDeque::new(),
             untold: VecDeque::new(),
             vault: sealing::vault(&options, &issuer),

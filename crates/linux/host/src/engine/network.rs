@@ -181,7 +181,7 @@ impl<C: Carrier> Engine<C> {
             }
             return;
         }
-        if let Some(reason) = self.barred.reason(&Key { peer: from, conn: conn.get() }) {
+        if let Some(reason) = self.denylist.reason(&Key { peer: from, conn: conn.get() }) {
             return self.answer_reset(now, arrived, reason);
         }
         if let Some(peer) = peer.filter(|peer| self.transport.remembers(*peer, conn)) {
@@ -342,7 +342,7 @@ impl<C: Carrier> Engine<C> {
             Purpose::Data { conn, seq } => self.emit_data(now, packet, conn, seq, frame),
             Purpose::Question { conn } => {
                 let index = self.streams.find(&Name::of(packet.to, conn, false));
-                index.into_iter().for_each(|index| self.doubt(now, index));
+                index.into_iter().for_each(|index| self.suspect_mac(now, index));
                 self.emit_control(packet, frame)
             }
             Purpose::Ack { conn, seq, pull } => {
@@ -376,7 +376,7 @@ impl<C: Carrier> Engine<C> {
             self.queue_offers(index);
         }
         if packet.again {
-            self.doubt(now, index);
+            self.suspect_mac(now, index);
         }
         let route = self.route(packet.to, packet.path)?;
         let stream = self.streams.get(index)?;

@@ -59,7 +59,7 @@ impl<C: Carrier> Engine<C> {
                 continue;
             }
             let (peer, conn, seq) = (stream.peer, stream.sending_conn(), stream.out.newest());
-            self.doubt(now, id.index);
+            self.suspect_mac(now, id.index);
             self.say(peer, conn, Shape::Probe { seq });
             self.watch.add(now, id);
         }

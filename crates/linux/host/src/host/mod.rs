@@ -3,11 +3,11 @@
 mod core;
 mod intake;
 mod neighbours;
-#[cfg(feature = "tokio")]
-mod place;
 mod shared;
 mod signals;
 mod wait;
+#[cfg(feature = "tokio")]
+mod waiter;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +20,10 @@ use pullnet_netio::PacketIo;
 pub(crate) use core::Interest;
 pub use intake::Intake;
 pub use neighbours::{Neighbours, Search};
-#[cfg(feature = "tokio")]
-pub(crate) use place::Place;
 pub(crate) use shared::Shared;
 pub use wait::Wait;
+#[cfg(feature = "tokio")]
+pub(crate) use waiter::Waiter;
 
 use crate::error::StreamError;
 use crate::net::{NdpListener, NdpStream};

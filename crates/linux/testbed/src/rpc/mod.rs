@@ -106,7 +106,7 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Set when an end has failed, so that the other one stops waiting. Not set by an end that has finished, because its last
+/// Set when an end has failed, so that the other end stops waiting. Not set by an end that has finished, because its last
 /// bytes may still be in flight.
 #[derive(Debug, Default)]
 struct Over(AtomicBool);

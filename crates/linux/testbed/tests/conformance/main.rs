@@ -7,7 +7,7 @@
 //! Streams of bytes have conversations of their own ([`streams`]), with the switch of frames in place of the simulator.
 //!
 //! The result is the same in every world because each host sees one sequence of packets and answers each before it sees the
-//! next. The network keeps their order unless the script changes it. What hosts send is therefore independent of speed,
+//! next. The network keeps their order unless the script changes it. The packets of hosts are therefore independent of speed,
 //! provided that timers expire only when nothing is in flight.
 
 mod conversation;

@@ -6,7 +6,7 @@ use pullnet_units::{Bytes, HostId, Instant, Picos};
 
 use super::sessions::{Copies, Parts, share};
 use crate::agenda::{Ended, Planner};
-use crate::error::{Fault, ListFault, MatrixFault};
+use crate::error::{FileFault, ListFault, MatrixFault};
 use crate::faults::{Faults, FileErrors};
 use crate::import::{
     Begin, Counts, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit,
@@ -179,8 +179,8 @@ fn check(
     scene: &Scene<'_>,
     file: &FileName,
     script: &Script,
-    beyond: fn(u32, usize) -> Fault,
-    endless: &Fault,
+    beyond: fn(u32, usize) -> FileFault,
+    endless: &FileFault,
 ) -> Result<(), Noted> {
     let count = scene.hosts().len();
     let fault = |flow: &ScriptFlow| {
@@ -200,8 +200,8 @@ impl Scripted {
         scene: &mut Scene<'_>,
         file: &FileName,
         script: &Script,
-        beyond: fn(u32, usize) -> Fault,
-        (endless, copies, parts): (Fault, Copies, Parts),
+        beyond: fn(u32, usize) -> FileFault,
+        (endless, copies, parts): (FileFault, Copies, Parts),
     ) -> Result<Box<dyn Traffic>, Noted> {
         let triggers = script.triggers.iter();
         let triggers = triggers.map(|t| Firing { kind: t.kind, activations: 0, targets: Vec::new() });

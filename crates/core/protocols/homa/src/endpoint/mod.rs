@@ -75,13 +75,13 @@ impl Rules for HomaRules {
                 }
             }
             HomaHeader::Grant { conn, until, priority } => {
-                self.hear(flows, now, (from, conn), |sender| sender.on_grant(now, until, priority));
+                self.on_feedback(flows, now, (from, conn), |sender| sender.on_grant(now, until, priority));
             }
             HomaHeader::Resend { conn, first, until } => {
                 self.on_resend(flows, now, (from, conn), first, until)
             }
             HomaHeader::Busy { conn, by_sender: false } => {
-                self.hear(flows, now, (from, conn), Sender::on_busy);
+                self.on_feedback(flows, now, (from, conn), Sender::on_busy);
             }
             HomaHeader::Busy { conn, by_sender: true } => Self::on_busy(flows, now, (from, conn)),
             HomaHeader::Query { conn, packets } => {

@@ -22,7 +22,7 @@ impl HomaRules {
     }
 
     /// Applies feedback of the receiver to its message.
-    pub(super) fn hear<R>(
+    pub(super) fn on_feedback<R>(
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
@@ -46,7 +46,7 @@ impl HomaRules {
         first: u32,
         until: u32,
     ) {
-        let heard = self.hear(flows, now, from, |sender| {
+        let heard = self.on_feedback(flows, now, from, |sender| {
             let waits = sender.on_resend(now, first, until);
             waits.then_some(sender.flow.paths)
         });

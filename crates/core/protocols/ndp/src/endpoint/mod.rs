@@ -191,7 +191,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
         let Received { from, paths, wire, fate, header, .. } = packet;
         match header {
             NdpHeader::Data { conn, seq, .. } if fate == Fate::Returned => {
-                self.hear(now, from, conn, |sender, cx| sender.on_return(cx, seq));
+                self.on_feedback(now, from, conn, |sender, cx| sender.on_return(cx, seq));
             }
             NdpHeader::Data { conn, seq, syn, last, pulled, priority } => {
                 let data = Data { seq, syn, last, pulled, priority, wire, whole: fate == Fate::Whole };
@@ -201,10 +201,10 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
             _ if fate == Fate::Returned => {}
             NdpHeader::Ack { conn, seq, pull } => self.handle_ack(now, from, conn, seq, pull),
             NdpHeader::Nack { conn, seq, pull } => {
-                self.hear(now, from, conn, |sender, cx| sender.on_nack(cx, seq, pull));
+                self.on_feedback(now, from, conn, |sender, cx| sender.on_nack(cx, seq, pull));
             }
             NdpHeader::Pull { conn, number } => {
-                self.hear(now, from, conn, |sender, cx| sender.on_pull(cx, number));
+                self.on_feedback(now, from, conn, |sender, cx| sender.on_pull(cx, number));
             }
             NdpHeader::Probe { conn, seq } => {
                 self.handle_probe(now, Origin { peer: from, conn, paths }, seq);

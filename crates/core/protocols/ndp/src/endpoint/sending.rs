@@ -73,7 +73,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
 
     /// Applies `input`, which came from `peer`, to the sender that it is for.
     #[inline]
-    pub(super) fn hear(
+    pub(super) fn on_feedback(
         &mut self,
         now: Instant,
         peer: HostAddr,

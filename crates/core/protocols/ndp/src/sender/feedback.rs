@@ -27,7 +27,7 @@ impl Sender {
 
     #[inline]
     fn note_ack(&mut self, cx: &Context<'_>, seq: u32) -> Option<Acked> {
-        self.hear(cx.now, true);
+        self.on_feedback(cx.now, true);
         self.patience.answered(cx.rules, cx.now, seq);
         let payload = self.payload(cx.rules, seq);
         let slot = self.window.get_mut(seq).filter(|slot| slot.state != State::Acked)?;
@@ -56,7 +56,7 @@ impl Sender {
     }
 
     fn note_nack(&mut self, cx: &Context<'_>, seq: u32) {
-        self.hear(cx.now, false);
+        self.on_feedback(cx.now, false);
         self.patience.answered(cx.rules, cx.now, seq);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
@@ -141,7 +141,7 @@ impl Sender {
     }
 
     /// Notes that the receiver has answered.
-    fn hear(&mut self, now: Instant, ack: bool) {
+    fn on_feedback(&mut self, now: Instant, ack: bool) {
         self.last_heard = now;
         self.patience.answers.note(ack);
     }

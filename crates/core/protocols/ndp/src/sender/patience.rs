@@ -15,7 +15,7 @@ const HISTORY: u8 = 16;
 /// The longest round trip is remembered for one to two such parts of `give_up`.
 const ERAS_PER_GIVE_UP: u64 = 32;
 /// Most retransmitted packets whose second answer is still noticed.
-const MOST_DOUBTS: usize = 64;
+const MOST_SUSPECTS: usize = 64;
 /// An answer may take longer than the longest recent round trip by this part of it (a quarter).
 const MARGIN: u64 = 4;
 
@@ -99,7 +99,7 @@ impl Known {
 
 /// A packet that was retransmitted after a timeout.
 #[derive(Clone, Copy, Debug)]
-struct Doubt {
+struct Suspect {
     seq: u32,
     sent: Instant,
     answered: bool,
@@ -110,7 +110,7 @@ struct Doubt {
 pub(crate) struct Patience {
     trips: RoundTrips,
     /// Retransmitted packets. A second answer for one of them shows that the first copy was delayed, not lost.
-    doubts: VecDeque<Doubt>,
+    suspects: VecDeque<Suspect>,
     /// Answers on this connection.
     pub answers: Answers,
     /// Answers on connections to the same receiver before.
@@ -121,7 +121,7 @@ impl Patience {
     pub fn new(known: Known) -> Self {
         Self {
             trips: known.trips,
-            doubts: VecDeque::new(),
+            suspects: VecDeque::new(),
             answers: Answers::default(),
             earlier: known.answers,
         }
@@ -149,15 +149,15 @@ impl Patience {
 
     /// Packet `seq`, which left at `sent`, has timed out and is retransmitted. If it was `repeated` before, a second
     /// answer may be for any copy.
-    pub fn doubt(&mut self, seq: u32, sent: Instant, repeated: u8) {
+    pub fn suspect_loss(&mut self, seq: u32, sent: Instant, repeated: u8) {
         if repeated > 0 {
-            self.doubts.retain(|doubt| doubt.seq != seq);
+            self.suspects.retain(|suspect| suspect.seq != seq);
             return;
         }
-        if self.doubts.len() == MOST_DOUBTS {
-            self.doubts.pop_front();
+        if self.suspects.len() == MOST_SUSPECTS {
+            self.suspects.pop_front();
         }
-        self.doubts.push_back(Doubt { seq, sent, answered: false });
+        self.suspects.push_back(Suspect { seq, sent, answered: false });
     }
 
     /// Packet `seq` was answered. A retransmitted packet gives no round trip, because its answer may be for either
@@ -165,19 +165,19 @@ impl Patience {
     /// trip.
     #[inline]
     pub fn answered(&mut self, rules: &Rules, now: Instant, seq: u32) {
-        if !self.doubts.is_empty() {
+        if !self.suspects.is_empty() {
             self.settle(rules, now, seq);
         }
     }
 
     #[cold]
     fn settle(&mut self, rules: &Rules, now: Instant, seq: u32) {
-        let Some(place) = self.doubts.iter().position(|doubt| doubt.seq == seq) else { return };
-        if !core::mem::replace(&mut self.doubts[place].answered, true) {
+        let Some(place) = self.suspects.iter().position(|suspect| suspect.seq == seq) else { return };
+        if !core::mem::replace(&mut self.suspects[place].answered, true) {
             return;
         }
-        if let Some(doubt) = self.doubts.remove(place) {
-            self.trips.lengthen(rules, now, now.since(doubt.sent).0);
+        if let Some(suspect) = self.suspects.remove(place) {
+            self.trips.lengthen(rules, now, now.since(suspect.sent).0);
         }
     }
 

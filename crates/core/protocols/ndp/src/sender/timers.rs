@@ -67,7 +67,7 @@ impl Sender {
                 next = next.min(due).min(cx.now + cx.rules.timeout);
                 continue;
             }
-            self.patience.doubt(seq, slot.sent, slot.timeouts);
+            self.patience.suspect_loss(seq, slot.sent, slot.timeouts);
             slot.timeouts = slot.timeouts.saturating_add(1);
             slot.state = State::Urgent;
             self.paths.feedback(slot.path, Feedback::Loss);

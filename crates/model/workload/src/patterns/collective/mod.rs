@@ -204,9 +204,9 @@ struct Jobs {
     start: Instant,
 }
 
-/// Place of a message.
+/// Position of a message in its operation.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     round: u32,
     group: usize,
     step: u32,
@@ -219,22 +219,22 @@ impl Jobs {
         self.groups[0].schedule
     }
 
-    fn lane(&self, place: Place) -> u64 {
+    fn lane(&self, position: Position) -> u64 {
         let schedule = self.schedule();
-        let operation = u64::from(place.round) * self.groups.len() as u64 + place.group as u64;
-        let step = operation * u64::from(schedule.steps()) + u64::from(place.step);
-        (step * u64::from(schedule.hosts) + u64::from(place.sender)) * u64::from(schedule.most_sends())
-            + u64::from(place.index)
+        let operation = u64::from(position.round) * self.groups.len() as u64 + position.group as u64;
+        let step = operation * u64::from(schedule.steps()) + u64::from(position.step);
+        (step * u64::from(schedule.hosts) + u64::from(position.sender)) * u64::from(schedule.most_sends())
+            + u64::from(position.index)
     }
 
-    fn place(&self, lane: u64) -> Place {
+    fn position(&self, lane: u64) -> Position {
         let schedule = self.schedule();
         let split = |value: u64, by: u32| (value / u64::from(by), (value % u64::from(by)) as u32);
         let (rest, index) = split(lane, schedule.most_sends());
         let (rest, sender) = split(rest, schedule.hosts);
         let (operation, step) = split(rest, schedule.steps());
         let groups = self.groups.len() as u64;
-        Place {
+        Position {
             round: (operation / groups) as u32,
             group: (operation % groups) as usize,
             step,
@@ -269,7 +269,7 @@ impl Jobs {
         for (index, message) in (0..).zip(sends) {
             let (to, size) = (hosts[message.to as usize], Bytes(schedule.bytes(message)));
             let flow = Flow::new(hosts[member as usize], to, Some(size));
-            let lane = self.lane(Place { round, group, step, sender: member, index });
+            let lane = self.lane(Position { round, group, step, sender: member, index });
             planner.plan(at, lane, Flow { coflow: Some(coflow), ..flow.watched(watch) });
         }
         self.groups[group].members[member as usize].open = count;
@@ -316,7 +316,7 @@ impl Traffic for Jobs {
     }
 
     fn ended(&mut self, ended: &Ended, planner: &mut Planner<'_>) {
-        let Place { group, step, sender, index, .. } = self.place(ended.lane);
+        let Position { group, step, sender, index, .. } = self.position(ended.lane);
         let of = &mut self.groups[group];
         of.failed |= ended.failed;
         if of.failed {

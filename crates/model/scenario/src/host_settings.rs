@@ -1,4 +1,4 @@
-//! Settings of transports that name places in the network.
+//! Settings of transports that name a host or the size of a rack.
 
 use pullnet_protocols::ProtocolConfig;
 use pullnet_settings::Value;
@@ -40,5 +40,5 @@ fn number(config: &ProtocolConfig, key: &str) -> Option<u32> {
 
 fn set(config: &mut ProtocolConfig, key: &str, value: u32) {
     let taken = config.set(key, Value::Integer(value.into()));
-    assert_eq!(taken, Some(Ok(())), "the setting {key} takes the number {value} of a place");
+    assert_eq!(taken, Some(Ok(())), "the setting {key} takes the host address {value}");
 }

@@ -11,11 +11,11 @@ use pullnet_host::{Engine, Notice, StreamError, StreamId};
 use pullnet_units::{Instant, Picos};
 use serde_json::{Value, json};
 
-use super::application::{Application, Leave, Limits, Reply};
+use super::application::{Application, Disconnect, Limits, Reply};
 use super::served::{Next, Role, STRIDE};
 use super::standing::{Happened, Standing};
-use crate::bell::Heard;
-use crate::door::{Caller, Door, Visitor};
+use crate::control_socket::{Attempt, ControlSocket, PeerCred};
+use crate::doorbell::Signal;
 use crate::error::Error;
 use crate::message::{Answer, Form, Request, encode};
 use crate::process::Account;
@@ -30,21 +30,21 @@ const REQUESTS: usize = 32;
 
 /// Time within which a new connection must send its greeting.
 const GREETING: Picos = Picos::from_secs(1);
-/// Pause of the door after the kernel failed to accept a connection.
+/// Pause of the control socket after the kernel failed to accept a connection.
 const TROUBLE: Picos = Picos::from_millis(100);
 /// Maximum number of streams in a status, so that its cost does not depend on the number of streams.
 const LISTED: usize = 500;
 
-/// Number of the door in [`Poll`]; application `n` is `FIRST + 2 n`, and its bell the number after that.
-const DOOR: u64 = 0;
+/// Number of the control socket in [`Poll`]; application `n` is `FIRST + 2 n`, and its doorbell the number after that.
+const CONTROL: u64 = 0;
 const STOP: u64 = 1;
 const HANGUP: u64 = 2;
 const QUESTION: u64 = 3;
 const FIRST: u64 = 4;
 
 /// Long: the tables of one loop, which every request needs several of.
-pub(super) struct Hall {
-    door: Door,
+pub(super) struct Server {
+    control: ControlSocket,
     poll: Poll,
     applications: Vec<Option<Application>>,
     users: BTreeMap<u32, Rc<User>>,
@@ -58,7 +58,7 @@ pub(super) struct Hall {
     /// Serial number of the application at each place; `came` is the latest one.
     serials: Vec<u64>,
     came: u64,
-    /// The door is not polled until this time.
+    /// The control socket is not polled until this time.
     shut: Option<Instant>,
     /// Readable when the keys must be read again.
     hangup: Option<OwnedFd>,
@@ -66,7 +66,7 @@ pub(super) struct Hall {
     hung_up: bool,
     /// Whether the endpoint of the metrics has rung.
     asked: bool,
-    /// Counts of events at the door.
+    /// Connections that were refused or ended, by cause.
     happened: Happened,
     /// Whether the daemon is about to end.
     locked: bool,
@@ -80,14 +80,18 @@ pub(super) struct Hall {
     ready: Vec<u64>,
 }
 
-impl Hall {
-    /// Creates a hall with an open door. The daemon ends when `stop` becomes readable.
-    pub fn new(door: Door, settings: &config::Door, stop: BorrowedFd<'_>) -> Result<Self, Error> {
+impl Server {
+    /// Creates a server of the applications that connect to `control`. The daemon ends when `stop` becomes readable.
+    pub fn new(
+        control: ControlSocket,
+        settings: &config::Access,
+        stop: BorrowedFd<'_>,
+    ) -> Result<Self, Error> {
         let poll = Poll::new()?;
-        poll.add(door.as_fd(), DOOR)?;
+        poll.add(control.as_fd(), CONTROL)?;
         poll.add(stop, STOP)?;
         Ok(Self {
-            door,
+            control,
             poll,
             applications: Vec::new(),
             users: BTreeMap::new(),
@@ -124,7 +128,7 @@ impl Hall {
         std::mem::take(&mut self.hung_up)
     }
 
-    /// Polls `questions`, the bell of the metrics' endpoint, from now on.
+    /// Polls `questions`, the doorbell of the metrics' endpoint, from now on.
     pub fn listen_for_questions(&self, questions: BorrowedFd<'_>) -> Result<(), Error> {
         self.poll.add(questions, QUESTION)
     }
@@ -134,14 +138,14 @@ impl Hall {
         std::mem::take(&mut self.asked)
     }
 
-    /// Lets other users in, and applies other limits to applications that come later.
+    /// Replaces the users that may connect, and the limits of applications that connect later.
     ///
     /// # Errors
     /// If a user does not exist. The limits apply even then.
-    pub fn set_door(&mut self, door: &config::Door, daemon: &Account) -> Result<(), Error> {
-        (self.most, self.most_per_user) = (door.applications, door.applications_per_user);
-        self.limits = door.into();
-        self.door.set_users(door, daemon)
+    pub fn set_access(&mut self, access: &config::Access, daemon: &Account) -> Result<(), Error> {
+        (self.most, self.most_per_user) = (access.applications, access.applications_per_user);
+        self.limits = access.into();
+        self.control.set_users(access, daemon)
     }
 
     /// Divides the limits of waiting streams among the services of each application.
@@ -156,7 +160,7 @@ impl Hall {
 
     /// Handles new connections, requests, rings and disconnects. Returns whether the daemon is told to stop.
     pub fn look(&mut self, engine: &mut Engine, now: Instant) -> bool {
-        self.show_out_the_silent(engine, now);
+        self.disconnect_silent(engine, now);
         self.resume(engine, now);
         let mut ready = std::mem::take(&mut self.ready);
         self.poll.ready(&mut ready);
@@ -169,7 +173,7 @@ impl Hall {
                     self.hung_up = true;
                 }
                 QUESTION => self.asked = true,
-                DOOR => self.let_in(now),
+                CONTROL => self.accept_all(now),
                 _ => self.attend(engine, now, number - FIRST),
             }
         }
@@ -177,30 +181,34 @@ impl Hall {
         stop
     }
 
-    fn let_in(&mut self, now: Instant) {
-        while let Some(caller) = self.door.visitor() {
-            match caller {
-                Caller::Welcome(socket, visitor) => match self.refusal(&visitor) {
-                    None => self.seat(now, socket, visitor),
+    fn accept_all(&mut self, now: Instant) {
+        while let Some(attempt) = self.control.accept_peer() {
+            match attempt {
+                Attempt::Admitted(socket, peer) => match self.refusal(&peer) {
+                    None => self.add(now, socket, peer),
                     Some(why) => {
                         self.happened.beyond_limits += 1;
-                        tracing::warn!(uid = visitor.uid, pid = visitor.pid, "not let in: {why}");
+                        tracing::warn!(uid = peer.uid, pid = peer.pid, "connection refused: {why}");
                         let code = failure::encode(&StreamError::Stopped(String::new()));
                         // A full socket is not waited for: the reason is lost.
                         let _ = sys::send(socket.as_fd(), &encode(&Answer::Failed { code, text: why }));
                     }
                 },
-                Caller::Stranger(Visitor { uid, pid }) => {
-                    self.happened.strangers += 1;
-                    tracing::warn!(uid, pid, "not let in: not of the group, and not named");
+                Attempt::Forbidden(PeerCred { uid, pid }) => {
+                    self.happened.forbidden += 1;
+                    tracing::warn!(
+                        uid,
+                        pid,
+                        "connection refused: the user is not in the group of the socket, and not named in [socket] users"
+                    );
                 }
-                Caller::NoRoom => {
+                Attempt::NoDescriptor => {
                     self.happened.no_descriptor += 1;
-                    tracing::warn!("not let in: no file descriptor is left; raise LimitNOFILE");
+                    tracing::warn!("connection refused: no file descriptor is left; raise LimitNOFILE");
                 }
-                Caller::Failed(error) => {
-                    tracing::warn!(%error, "nobody can be let in at the moment");
-                    let shut = self.poll.change(self.door.as_fd(), DOOR, false);
+                Attempt::Failed(error) => {
+                    tracing::warn!(%error, "cannot accept connections; trying again in 100 ms");
+                    let shut = self.poll.change(self.control.as_fd(), CONTROL, false);
                     self.shut = shut.is_ok().then(|| now.after(TROUBLE));
                     return;
                 }
@@ -213,31 +221,31 @@ impl Hall {
         self.applications.iter().position(Option::is_none).unwrap_or(self.applications.len())
     }
 
-    /// The reason for rejecting an application of `visitor`.
-    fn refusal(&self, visitor: &Visitor) -> Option<String> {
+    /// The reason for rejecting an application of `peer`.
+    fn refusal(&self, peer: &PeerCred) -> Option<String> {
         if self.place() >= self.most {
             let most = self.most;
             return Some(format!("the daemon serves {most} applications already (limits.applications)"));
         }
         let most = self.most_per_user;
-        let crowded = self.users.get(&visitor.uid).is_some_and(|user| user.applications.get() >= most);
+        let crowded = self.users.get(&peer.uid).is_some_and(|user| user.applications.get() >= most);
         crowded.then(|| {
-            let uid = visitor.uid;
+            let uid = peer.uid;
             format!("user {uid} has {most} applications here already (limits.applications_per_user)")
         })
     }
 
     /// Adds an application.
-    fn seat(&mut self, now: Instant, socket: UnixStream, visitor: Visitor) {
+    fn add(&mut self, now: Instant, socket: UnixStream, peer: PeerCred) {
         let number = self.place();
         if let Err(error) = self.poll.add(socket.as_fd(), FIRST + 2 * number as u64) {
-            return tracing::warn!(%error, "an application cannot be attended to");
+            return tracing::warn!(%error, "cannot poll the socket of an application");
         }
         self.users.retain(|_, user| !user.is_gone());
-        let (uid, messages) = (visitor.uid, self.limits.messages);
+        let (uid, messages) = (peer.uid, self.limits.messages);
         let user = Rc::clone(self.users.entry(uid).or_insert_with(|| Rc::new(User::new(messages))));
-        let application = Application::new(socket, visitor, self.limits, user);
-        tracing::info!(application = number, uid = visitor.uid, pid = visitor.pid, "an application has come");
+        let application = Application::new(socket, peer, self.limits, user);
+        tracing::info!(application = number, uid = peer.uid, pid = peer.pid, "application connected");
         if number == self.applications.len() {
             self.applications.push(None);
         }
@@ -249,7 +257,7 @@ impl Hall {
     }
 
     /// Disconnects applications that have not greeted in time: they hold places that others need.
-    fn show_out_the_silent(&mut self, engine: &mut Engine, now: Instant) {
+    fn disconnect_silent(&mut self, engine: &mut Engine, now: Instant) {
         while let Some((_, number, serial)) = self.silent.pop_front_if(|(until, ..)| *until <= now) {
             let same = self.serials.get(number) == Some(&serial);
             let here = self.applications.get(number).and_then(Option::as_ref);
@@ -259,17 +267,17 @@ impl Hall {
                     engine,
                     now,
                     number,
-                    &Leave::Rude("it has not greeted within a second".to_owned()),
+                    &Disconnect::ProtocolViolation("it has not greeted within a second".to_owned()),
                 );
             }
         }
     }
 
-    /// Resumes applications that had exceeded their request rate, and polls the door again.
+    /// Resumes applications that had exceeded their request rate, and polls the control socket again.
     fn resume(&mut self, engine: &mut Engine, now: Instant) {
         if self.shut.take_if(|until| *until <= now).is_some() {
-            // If the door cannot be polled again, no application can connect any more; that cannot be repaired here.
-            let _ = self.poll.change(self.door.as_fd(), DOOR, true);
+            // If the control socket cannot be polled again, no application can connect any more; that cannot be repaired here.
+            let _ = self.poll.change(self.control.as_fd(), CONTROL, true);
         }
         let (due, still): (Vec<_>, Vec<_>) = self.paused.drain(..).partition(|(until, _)| *until <= now);
         self.paused = still;
@@ -306,10 +314,10 @@ impl Hall {
         let number = (event / 2) as usize;
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         if event % 2 == 1 {
-            // Its channels are checked in every turn; a closed bell is noticed at the socket.
-            let gone = application.session.as_ref().is_some_and(|own| own.bell.hear() == Heard::Gone);
+            // Its channels are checked in every turn; a closed doorbell is noticed at the socket.
+            let gone = application.session.as_ref().is_some_and(|own| own.doorbell.drain() == Signal::Closed);
             if gone {
-                self.leave(engine, now, number, &Leave::Gone);
+                self.leave(engine, now, number, &Disconnect::Gone);
             }
             return;
         }
@@ -323,7 +331,7 @@ impl Hall {
     }
 
     /// Answers the next request of an application. Returns whether there was one.
-    fn serve(&mut self, engine: &mut Engine, now: Instant, number: usize) -> Result<bool, Leave> {
+    fn serve(&mut self, engine: &mut Engine, now: Instant, number: usize) -> Result<bool, Disconnect> {
         let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
         let Some(request) = application.request()? else { return Ok(false) };
         let request = match application.admit(now, request) {
@@ -336,7 +344,9 @@ impl Hall {
         let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
         let greets = matches!(request, Request::Hello { .. });
         if greets == application.session.is_some() {
-            return Err(Leave::Rude("its first message, and no other, has to be a greeting".to_owned()));
+            return Err(Disconnect::ProtocolViolation(
+                "its first message, and no other, has to be a greeting".to_owned(),
+            ));
         }
         let reply = self.reply(engine, now, number, request).unwrap_or_else(|error| {
             (Answer::Failed { code: failure::encode(&error), text: error.to_string() }, Vec::new())
@@ -496,13 +506,16 @@ impl Hall {
     }
 
     /// Handles the end of an application: its streams are reset.
-    fn leave(&mut self, engine: &mut Engine, now: Instant, number: usize, why: &Leave) {
+    fn leave(&mut self, engine: &mut Engine, now: Instant, number: usize, why: &Disconnect) {
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         match why {
-            Leave::Gone => tracing::info!(application = number, "an application has gone"),
-            Leave::Rude(text) => {
-                self.happened.shown_out += 1;
-                tracing::warn!(application = number, "shown out: {text}");
+            Disconnect::Gone => tracing::info!(application = number, "application disconnected"),
+            Disconnect::ProtocolViolation(text) => {
+                self.happened.violations += 1;
+                tracing::warn!(
+                    application = number,
+                    "application disconnected for a protocol violation: {text}"
+                );
             }
         }
         let gone = application.leave(engine, now);
@@ -545,7 +558,7 @@ impl Hall {
     pub fn standing(&self, engine: &Engine) -> Standing {
         let seated =
             || self.applications.iter().flatten().filter(|application| application.socket().is_some());
-        let users: BTreeSet<_> = seated().map(|application| application.visitor.uid).collect();
+        let users: BTreeSet<_> = seated().map(|application| application.peer.uid).collect();
         Standing {
             totals: engine.status_of(0).totals,
             happened: self.happened,
@@ -564,8 +577,8 @@ impl Hall {
             let streams = roles().filter(|role| matches!(role, Role::Stream(_))).count();
             Some(json!({
                 "application": number,
-                "pid": application.visitor.pid,
-                "uid": application.visitor.uid,
+                "pid": application.peer.pid,
+                "uid": application.peer.uid,
                 "streams": streams,
                 "listeners": roles().count() - streams,
             }))

@@ -17,7 +17,7 @@ use crate::process::{self, Account};
 use crate::sys;
 
 /// Mode of the socket if the file names users: all users may connect, and are checked afterwards.
-const ANYBODY: u32 = 0o666;
+const ALL_USERS: u32 = 0o666;
 /// Mode of the socket otherwise: user and group.
 const GROUP: u32 = 0o660;
 
@@ -29,33 +29,33 @@ struct Allowed {
 }
 
 impl Allowed {
-    fn of(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
-        let gid = door.group.as_deref().map(process::group).transpose()?.unwrap_or(process::own().gid);
-        Ok(Self { uids: Self::uids(door, daemon)?, gid })
+    fn of(access: &config::Access, daemon: &Account) -> Result<Self, Error> {
+        let gid = access.group.as_deref().map(process::group).transpose()?.unwrap_or(process::own().gid);
+        Ok(Self { uids: Self::uids(access, daemon)?, gid })
     }
 
-    fn uids(door: &config::Door, daemon: &Account) -> Result<Vec<u32>, Error> {
-        let named = door.users.iter().map(|name| process::user(name).map(|account| account.uid));
+    fn uids(access: &config::Access, daemon: &Account) -> Result<Vec<u32>, Error> {
+        let named = access.users.iter().map(|name| process::user(name).map(|account| account.uid));
         let mut uids = named.collect::<Result<Vec<_>, _>>()?;
         uids.extend([0, daemon.uid]);
         Ok(uids)
     }
 
-    fn lets_in(&self, uid: u32, gid: u32, groups: &[u32]) -> bool {
+    fn admits(&self, uid: u32, gid: u32, groups: &[u32]) -> bool {
         self.uids.contains(&uid) || gid == self.gid || groups.contains(&self.gid)
     }
 }
 
-/// An accepted application.
+/// The process at the other end of a connection, as the kernel names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct PeerCred {
     pub pid: i32,
     pub uid: u32,
 }
 
 /// The listening socket.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct ControlSocket {
     listener: UnixListener,
     allowed: Allowed,
     path: PathBuf,
@@ -68,25 +68,25 @@ pub(crate) struct Door {
 
 /// A connection attempt.
 #[derive(Debug)]
-pub(crate) enum Caller {
-    Welcome(UnixStream, Visitor),
+pub(crate) enum Attempt {
+    Admitted(UnixStream, PeerCred),
     /// Not a member of the group, and not named.
-    Stranger(Visitor),
+    Forbidden(PeerCred),
     /// No file descriptor was left.
-    NoRoom,
+    NoDescriptor,
     /// The kernel could not identify the peer, or accept the connection.
     Failed(io::Error),
 }
 
-impl Door {
+impl ControlSocket {
     /// Opens the socket; `daemon` is the account that the daemon switches to.
-    pub fn open(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
-        let allowed = Allowed::of(door, daemon)?;
-        let path = door.path.clone();
+    pub fn open(access: &config::Access, daemon: &Account) -> Result<Self, Error> {
+        let allowed = Allowed::of(access, daemon)?;
+        let path = access.path.clone();
         make_folder(&path, daemon)?;
         let lock = lock(&path)?;
-        in_the_way(&path)?;
-        let mode = if door.users.is_empty() { GROUP } else { ANYBODY };
+        check_replaceable(&path)?;
+        let mode = if access.users.is_empty() { GROUP } else { ALL_USERS };
         let listener = listen(&path, daemon.uid, allowed.gid, mode)?;
         Ok(Self { listener, allowed, path, _lock: lock, reserve: reserve() })
     }
@@ -96,17 +96,17 @@ impl Door {
         self.allowed.gid
     }
 
-    /// Lets other users in from now on. Applications that have been let in stay.
-    pub fn set_users(&mut self, door: &config::Door, daemon: &Account) -> Result<(), Error> {
-        let uids = Allowed::uids(door, daemon)?;
-        let mode = if door.users.is_empty() { GROUP } else { ANYBODY };
+    /// Replaces the users that may connect. Connected applications stay.
+    pub fn set_users(&mut self, access: &config::Access, daemon: &Account) -> Result<(), Error> {
+        let uids = Allowed::uids(access, daemon)?;
+        let mode = if access.users.is_empty() { GROUP } else { ALL_USERS };
         let set = fs::set_permissions(&self.path, Permissions::from_mode(mode));
         set.map_err(Error::file(&self.path, "cannot change who may connect"))?;
         self.allowed.uids = uids;
         Ok(())
     }
 
-    /// A socket without a path in the file system, and an application connected to it.
+    /// A socket without a path in the file system, and a client connected to it.
     #[cfg(any(test, feature = "hostile"))]
     pub fn without_a_file() -> (Self, UnixStream) {
         use std::os::linux::net::SocketAddrExt;
@@ -116,56 +116,56 @@ impl Door {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let name = format!("pullnet-hostile-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let address = SocketAddr::from_abstract_name(name).expect("a short name");
-        let listener = UnixListener::bind_addr(&address).expect("a name that nobody else has");
+        let listener = UnixListener::bind_addr(&address).expect("an unused name");
         listener.set_nonblocking(true).expect("a socket of ours");
-        let visitor = UnixStream::connect_addr(&address).expect("a door that is open");
+        let client = UnixStream::connect_addr(&address).expect("a listening socket");
         let allowed = Allowed { uids: vec![process::own().uid], gid: process::own().gid };
         let lock = File::from(sys::memory_file(0).expect("descriptors are left"));
-        (Self { listener, allowed, path: PathBuf::new(), _lock: lock, reserve: reserve() }, visitor)
+        (Self { listener, allowed, path: PathBuf::new(), _lock: lock, reserve: reserve() }, client)
     }
 
     /// Accepts the next connection.
-    pub fn visitor(&mut self) -> Option<Caller> {
+    pub fn accept_peer(&mut self) -> Option<Attempt> {
         let socket = match self.listener.accept() {
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
             Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
-                return self.turn_away(error);
+                return self.accept_and_drop(error);
             }
-            Err(error) => return Some(Caller::Failed(error)),
+            Err(error) => return Some(Attempt::Failed(error)),
         };
         let Ok(peer) = sys::peer(socket.as_fd()) else {
-            return Some(Caller::Failed(io::Error::last_os_error()));
+            return Some(Attempt::Failed(io::Error::last_os_error()));
         };
-        let visitor = Visitor { pid: peer.pid, uid: peer.uid };
-        let lets_in = self.allowed.lets_in(peer.uid, peer.gid, &sys::peer_groups(socket.as_fd()));
-        Some(if lets_in { Caller::Welcome(socket, visitor) } else { Caller::Stranger(visitor) })
+        let admitted = self.allowed.admits(peer.uid, peer.gid, &sys::peer_groups(socket.as_fd()));
+        let peer = PeerCred { pid: peer.pid, uid: peer.uid };
+        Some(if admitted { Attempt::Admitted(socket, peer) } else { Attempt::Forbidden(peer) })
     }
 
     /// Accepts the connection with the spare file descriptor, and drops it.
     /// The kernel reports that no descriptor is left before it checks for a waiting connection: `None` if there is none.
-    fn turn_away(&mut self, error: io::Error) -> Option<Caller> {
+    fn accept_and_drop(&mut self, error: io::Error) -> Option<Attempt> {
         if self.reserve.take().is_none() {
             self.reserve = reserve();
-            return Some(Caller::Failed(error));
+            return Some(Attempt::Failed(error));
         }
         let taken = self.listener.accept().map(drop);
         self.reserve = reserve();
         match taken {
-            Ok(()) => Some(Caller::NoRoom),
+            Ok(()) => Some(Attempt::NoDescriptor),
             Err(error) if error.kind() == ErrorKind::WouldBlock => None,
-            Err(error) => Some(Caller::Failed(error)),
+            Err(error) => Some(Attempt::Failed(error)),
         }
     }
 }
 
-impl AsFd for Door {
+impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
 }
 
-impl Drop for Door {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         // This fails in a folder that is not ours; the next daemon replaces the socket.
         let _ = fs::remove_file(&self.path);
@@ -190,7 +190,7 @@ fn make_folder(path: &Path, daemon: &Account) -> Result<(), Error> {
 fn lock(path: &Path) -> Result<File, Error> {
     let beside = with_ending(path, ".lock");
     let open = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&beside);
-    let file = open.map_err(Error::file(&beside, "cannot open the lock of the socket"))?;
+    let file = open.map_err(Error::file(&beside, "cannot open the lock file of the socket"))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Path {
@@ -198,14 +198,14 @@ fn lock(path: &Path) -> Result<File, Error> {
             why: "a daemon serves this socket already; stop it, or give this one another [socket] path",
         }),
         Err(TryLockError::Error(error)) => {
-            Err(Error::file(&beside, "cannot lock the lock of the socket")(error))
+            Err(Error::file(&beside, "cannot lock the lock file of the socket")(error))
         }
     }
 }
 
 /// Checks that the path may be replaced. An existing socket belongs to a dead daemon, since the lock is ours; other files
 /// are left alone.
-fn in_the_way(path: &Path) -> Result<(), Error> {
+fn check_replaceable(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => Err(Error::Path {
             path: path.to_path_buf(),
@@ -221,7 +221,7 @@ fn in_the_way(path: &Path) -> Result<(), Error> {
 /// Makes a socket at `path` for the user of the daemon and a group, with its folder if that is missing.
 pub(crate) fn listen_for_group(path: &Path, daemon: &Account, gid: u32) -> Result<UnixListener, Error> {
     make_folder(path, daemon)?;
-    in_the_way(path)?;
+    check_replaceable(path)?;
     listen(path, daemon.uid, gid, GROUP)
 }
 
@@ -272,26 +272,27 @@ mod tests {
         }
     }
 
-    fn settings(name: &str) -> (Folder, config::Door) {
-        let folder = std::env::temp_dir().join(format!("pullnet-door-{}-{name}", std::process::id()));
+    fn settings(name: &str) -> (Folder, config::Access) {
+        let folder =
+            std::env::temp_dir().join(format!("pullnet-control-socket-{}-{name}", std::process::id()));
         let path = folder.join("host.sock");
         let users = Vec::new();
-        let door = config::Door { path, users, ..config::Door::default() };
-        (Folder(folder), door)
+        let access = config::Access { path, users, ..config::Access::default() };
+        (Folder(folder), access)
     }
 
     #[test]
     fn a_socket_is_for_user_and_group() {
         let (_folder, settings) = settings("mode");
         let own = process::own();
-        let mut door = Door::open(&settings, &own).unwrap();
+        let mut control = ControlSocket::open(&settings, &own).unwrap();
         let mode = fs::metadata(&settings.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o660);
-        assert!(door.visitor().is_none());
+        assert!(control.accept_peer().is_none());
         let _client = UnixStream::connect(&settings.path).unwrap();
-        let Some(Caller::Welcome(_, visitor)) = door.visitor() else { panic!("a member of the group") };
-        assert_eq!((visitor.uid, visitor.pid), (own.uid, std::process::id() as i32));
-        drop(door);
+        let Some(Attempt::Admitted(_, peer)) = control.accept_peer() else { panic!("a member of the group") };
+        assert_eq!((peer.uid, peer.pid), (own.uid, std::process::id() as i32));
+        drop(control);
         assert!(!settings.path.exists());
     }
 
@@ -299,36 +300,36 @@ mod tests {
     fn a_living_daemon_keeps_its_socket_and_a_dead_one_does_not() {
         let (_folder, settings) = settings("lives");
         let own = process::own();
-        let door = Door::open(&settings, &own).unwrap();
-        let refused = Door::open(&settings, &own).unwrap_err().to_string();
+        let control = ControlSocket::open(&settings, &own).unwrap();
+        let refused = ControlSocket::open(&settings, &own).unwrap_err().to_string();
         assert!(refused.contains("a daemon serves this socket already"), "{refused}");
-        drop(door);
+        drop(control);
         // The socket file left by a killed daemon.
         drop(UnixListener::bind(&settings.path).unwrap());
-        let mut door = Door::open(&settings, &own).unwrap();
+        let mut control = ControlSocket::open(&settings, &own).unwrap();
         let _client = UnixStream::connect(&settings.path).unwrap();
-        assert!(matches!(door.visitor(), Some(Caller::Welcome(..))));
+        assert!(matches!(control.accept_peer(), Some(Attempt::Admitted(..))));
     }
 
     #[test]
-    fn what_is_no_socket_stays() {
+    fn a_file_at_the_path_stays() {
         let (_folder, settings) = settings("file");
         fs::create_dir_all(settings.path.parent().unwrap()).unwrap();
         fs::write(&settings.path, "precious").unwrap();
-        let refused = Door::open(&settings, &process::own()).unwrap_err().to_string();
+        let refused = ControlSocket::open(&settings, &process::own()).unwrap_err().to_string();
         assert!(refused.contains("is no socket"), "{refused}");
         assert_eq!(fs::read(&settings.path).unwrap(), b"precious");
     }
 
     #[test]
-    fn strangers_stay_outside() {
+    fn other_users_are_rejected() {
         let allowed = Allowed { uids: vec![0, 100], gid: 7 };
-        assert!(allowed.lets_in(0, 0, &[]) && allowed.lets_in(100, 1, &[]));
-        assert!(allowed.lets_in(5, 7, &[]) && allowed.lets_in(5, 1, &[3, 7]));
-        assert!(!allowed.lets_in(5, 1, &[3]));
-        let (_folder, mut settings) = settings("strangers");
+        assert!(allowed.admits(0, 0, &[]) && allowed.admits(100, 1, &[]));
+        assert!(allowed.admits(5, 7, &[]) && allowed.admits(5, 1, &[3, 7]));
+        assert!(!allowed.admits(5, 1, &[3]));
+        let (_folder, mut settings) = settings("others");
         settings.users = vec!["nobody-of-this-name".into()];
-        let refused = Door::open(&settings, &process::own()).unwrap_err().to_string();
+        let refused = ControlSocket::open(&settings, &process::own()).unwrap_err().to_string();
         assert!(refused.starts_with("there is no user \"nobody-of-this-name\""), "{refused}");
     }
 }

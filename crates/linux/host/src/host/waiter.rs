@@ -10,13 +10,13 @@ use super::shared::Shared;
 use crate::engine::Engine;
 use crate::error::StreamError;
 
-/// Waiting place of a task, for one condition at a time.
-pub(crate) struct Place {
+/// A task that waits for one condition at a time.
+pub(crate) struct Waiter {
     shared: Arc<Shared>,
     ticket: Option<u64>,
 }
 
-impl Place {
+impl Waiter {
     pub fn new(shared: &Arc<Shared>) -> Self {
         Self { shared: Arc::clone(shared), ticket: None }
     }
@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Waiter {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             self.shared.enter().leave(ticket);

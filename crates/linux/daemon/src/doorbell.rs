@@ -1,4 +1,4 @@
-//! A bell wakes a sleeping thread of another process.
+//! A doorbell wakes a sleeping thread of another process.
 //!
 //! It is a pair of sockets and not an eventfd: whether a write to an eventfd blocks is a property of the eventfd itself,
 //! which the other side could change and fill, so that the daemon would block; for a socket every call states it. Also, a
@@ -12,23 +12,23 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::sys;
 
-/// Result of listening to a bell.
+/// State of one end of a doorbell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Heard {
-    /// The bell was rung.
+pub(crate) enum Signal {
+    /// The doorbell was rung.
     Rung,
-    /// The bell was not rung.
-    Silence,
+    /// The doorbell was not rung.
+    None,
     /// The other end is closed.
-    Gone,
+    Closed,
 }
 
-/// One end of a bell.
+/// One end of a doorbell.
 #[derive(Debug)]
-pub(crate) struct Bell(OwnedFd);
+pub(crate) struct Doorbell(OwnedFd);
 
-impl Bell {
-    /// Both ends of a new bell.
+impl Doorbell {
+    /// Both ends of a new doorbell.
     pub fn pair() -> Result<[Self; 2], Error> {
         let made = UnixStream::pair();
         let (a, b) =
@@ -36,21 +36,21 @@ impl Bell {
         Ok([Self(a.into()), Self(b.into())])
     }
 
-    /// Rings at the other end. Never blocks: a full bell is ringing already.
+    /// Rings at the other end. Never blocks: a full doorbell is ringing already.
     pub fn ring(&self) {
         let _ = sys::send(self.0.as_fd(), &[1]);
     }
 
-    /// Takes the rings received so far, without waiting.
-    pub fn hear(&self) -> Heard {
+    /// Reads the rings received so far, without waiting.
+    pub fn drain(&self) -> Signal {
         let mut rung = [0; 64];
         match sys::receive(self.0.as_fd(), &mut rung) {
-            Ok(0) => Heard::Gone,
-            Ok(_) => Heard::Rung,
+            Ok(0) => Signal::Closed,
+            Ok(_) => Signal::Rung,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Heard::Silence
+                Signal::None
             }
-            Err(_) => Heard::Gone,
+            Err(_) => Signal::Closed,
         }
     }
 
@@ -59,25 +59,25 @@ impl Bell {
         self.0.try_clone()
     }
 
-    /// Sleeps until the bell is rung or the other end is closed, for `timeout` at most.
-    pub fn wait(&self, timeout: Option<Duration>) -> Result<Heard, Error> {
-        sys::wait(self.0.as_fd(), timeout).map(|_| self.hear())
+    /// Sleeps until the doorbell is rung or the other end is closed, for `timeout` at most.
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<Signal, Error> {
+        sys::wait(self.0.as_fd(), timeout).map(|_| self.drain())
     }
 }
 
-impl From<OwnedFd> for Bell {
+impl From<OwnedFd> for Doorbell {
     fn from(fd: OwnedFd) -> Self {
         Self(fd)
     }
 }
 
-impl From<Bell> for OwnedFd {
-    fn from(bell: Bell) -> Self {
-        bell.0
+impl From<Doorbell> for OwnedFd {
+    fn from(doorbell: Doorbell) -> Self {
+        doorbell.0
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for Doorbell {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -88,21 +88,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_rings_falls_silent_and_is_gone() {
-        let [a, b] = Bell::pair().unwrap();
-        assert_eq!(b.hear(), Heard::Silence);
+    fn it_rings_falls_silent_and_closes() {
+        let [a, b] = Doorbell::pair().unwrap();
+        assert_eq!(b.drain(), Signal::None);
         a.ring();
         a.ring();
-        assert_eq!(b.wait(None).unwrap(), Heard::Rung);
-        assert_eq!(b.wait(Some(Duration::ZERO)).unwrap(), Heard::Silence);
+        assert_eq!(b.wait(None).unwrap(), Signal::Rung);
+        assert_eq!(b.wait(Some(Duration::ZERO)).unwrap(), Signal::None);
         drop(a);
-        assert_eq!(b.wait(None).unwrap(), Heard::Gone);
+        assert_eq!(b.wait(None).unwrap(), Signal::Closed);
     }
 
     #[test]
-    fn a_full_bell_does_not_wait() {
-        let [a, b] = Bell::pair().unwrap();
+    fn a_full_doorbell_does_not_wait() {
+        let [a, b] = Doorbell::pair().unwrap();
         (0..100_000).for_each(|_| a.ring());
-        assert_eq!(b.hear(), Heard::Rung);
+        assert_eq!(b.drain(), Signal::Rung);
     }
 }

@@ -1,0 +1,68 @@
+"""The dataclasses of a summary have the fields and the types of the structs in Rust that write `summary.json`."""
+
+import dataclasses
+import json
+import re
+import typing
+from pathlib import Path
+from typing import Any
+
+import pullnet
+from pullnet.results import summary
+
+RECORD = Path(__file__).parents[2] / "crates" / "model" / "record" / "src"
+NAMES = {"StuckSummary": "StuckFlow", "CostSummary": "Cost"}
+"""Structs whose class has another name."""
+BY_HAND = {"About", "Cost"}
+"""Structs that are not part of the file."""
+NUMBERS = {"u64": "int", "u32": "int", "f64": "float", "bool": "bool", "String": "str", "&'static str": "str"}
+
+
+def structs() -> dict[str, dict[str, str]]:
+    """The types of the fields of each struct in the summary, as Python writes them."""
+    text = (RECORD / "summary.rs").read_text() + (RECORD / "spread.rs").read_text()
+    found = re.findall(r"pub struct (\w+) \{\n(.*?)\n\}", text, re.DOTALL)
+    fields = {name: re.findall(r"^    pub (\w+): (.+),$", body, re.MULTILINE) for name, body in found}
+    return {
+        NAMES.get(name, name): {field: python(kind) for field, kind in rows}
+        for name, rows in fields.items()
+        if name not in BY_HAND
+    }
+
+
+def python(kind: str) -> str:
+    """The type of Python that reads a type of Rust."""
+    if inner := re.fullmatch(r"Option<(.+)>", kind):
+        return f"{python(inner[1])} | None"
+    if inner := re.fullmatch(r"Vec<(.+)>|\[(.+); \d+\]", kind):
+        return f"list[{python(inner[1] or inner[2])}]"
+    if inner := re.fullmatch(r"BTreeMap<(.+), (.+)>", kind):
+        return f"dict[{python(inner[1])}, {python(inner[2])}]"
+    return NUMBERS.get(kind) or NAMES.get(kind, kind)
+
+
+def classes() -> dict[str, dict[str, str]]:
+    """The same of the dataclasses."""
+    kinds = [kind for kind in vars(summary).values() if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
+    return {kind.__name__: {row.name: shown(row.type) for row in dataclasses.fields(kind)} for kind in kinds}
+
+
+def shown(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else short(str(kind))
+
+
+def short(text: str) -> str:
+    return text.replace(f"{summary.__name__}.", "")
+
+
+def test_classes_have_the_fields_of_the_structs_in_their_order() -> None:
+    ours, theirs = classes(), structs()
+    assert set(ours) == set(theirs)
+    for name, fields in theirs.items():
+        assert list(ours[name].items()) == list(fields.items()), name
+
+
+def test_a_summary_reads_and_keeps_every_key() -> None:
+    result = pullnet.run(Path(__file__).parents[2] / "scenarios" / "incast.toml")
+    document = json.loads(result.summary_json)
+    assert dataclasses.asdict(result.summary) == document
