@@ -31,6 +31,9 @@ settings! {
         mark_above: Option<QueueSize> = "",
         /// Class 1: when that is looked at. Source: RFC 8257 and the DCTCP paper mark on arrival.
         mark_at: MarkWhen = "enqueue",
+        /// Class 1: packets that collect the state of ports find it here: time, rate of the link, and bytes that the class has sent and
+        /// holds (in-band network telemetry, as HPCC needs).
+        telemetry: bool = false,
     }
 }
 
@@ -41,8 +44,8 @@ impl SplitConfig {
     }
 
     fn tail(&self) -> DropTailConfig {
-        let Self { queue, mark_above, mark_at, .. } = *self;
-        DropTailConfig { queue, mark_above, mark_at, telemetry: false }
+        let Self { queue, mark_above, mark_at, telemetry, .. } = *self;
+        DropTailConfig { queue, mark_above, mark_at, telemetry }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::common::{Pkt, data, idle};
 use pullnet_qdisc::{
-    ClassRule, Classes, Context, Discipline, DropTailConfig, DropTailRule, Item, Outcome, Signal, Verdict,
-    Waiting,
+    ClassRule, Classes, Context, Discipline, DropTailConfig, DropTailRule, Item, Outcome, Signal, Split,
+    SplitConfig, Verdict, Waiting,
 };
-use pullnet_transport::{Grant, Hop, RateAsk};
+use pullnet_transport::{Grant, Hop, PortState, RateAsk};
 use pullnet_units::{BitsPerSec, Instant, Packets, QueueSize};
 
 /// Drop-tail, whose ports grant the number of packets that have been shown to them.
@@ -86,8 +86,11 @@ impl ClassRule<1> for Stamping {
     }
 }
 
-/// Packets of a transport that requests its rank, and writes the grant there.
-struct Asking;
+/// Packets of a transport that requests its rank, and writes the grant there; and the states of ports that they find.
+#[derive(Default)]
+struct Asking {
+    states: Vec<(u64, PortState)>,
+}
 
 impl Context<Pkt> for Asking {
     fn now(&self) -> Instant {
@@ -108,6 +111,7 @@ impl Context<Pkt> for Asking {
     fn show(&mut self, packet: &mut Pkt, hop: &mut dyn Hop) {
         let ask = RateAsk { desired: packet.rank, ..RateAsk::default() };
         packet.rank = hop.allocate(ask).map_or(0, |grant| grant.rate);
+        self.states.extend(hop.state().map(|state| (packet.id, state)));
     }
     fn wake(&mut self, at: Instant) {
         panic!("the link does not idle: {at:?}")
@@ -123,17 +127,36 @@ fn packets_that_leave_are_shown_once_and_dropped_ones_never() {
     let config = DropTailConfig { queue: QueueSize::Packets(Packets(3)), ..DropTailConfig::default() };
     let rules = <Port as Discipline<Pkt>>::rules(&config);
     let mut port = <Port as Discipline<Pkt>>::new(&rules);
+    let cx = &mut Asking::default();
     for id in 0..5 {
         let rank = if id == 1 { 0 } else { 77 };
-        port.enqueue(&rules, &mut (), Pkt { rank, ..data(id, 1500) }, &mut Asking);
+        port.enqueue(&rules, &mut (), Pkt { rank, ..data(id, 1500) }, cx);
     }
     let left = core::iter::from_fn(|| {
-        let packet = port.dequeue(&rules, &mut (), &mut Asking)?;
-        port.complete(&rules, &mut (), &mut Asking);
+        let packet = port.dequeue(&rules, &mut (), cx)?;
+        port.complete(&rules, &mut (), cx);
         Some((packet.id, packet.rank))
     });
     let left: Vec<_> = left.collect();
     assert_eq!(left, [(0, 1), (1, 0), (2, 3)], "the second requested nothing; two were dropped");
+}
+
+#[test]
+fn the_second_class_of_a_split_port_shows_its_state() {
+    for telemetry in [true, false] {
+        let rules =
+            <Split<Pkt> as Discipline<Pkt>>::rules(&SplitConfig { telemetry, ..SplitConfig::default() });
+        let (mut port, cx) = (Split::<Pkt>::new(&rules), &mut Asking::default());
+        for (id, priority) in [(0, 0), (1, 1), (2, 1), (3, 0), (4, 1)] {
+            port.enqueue(&rules, &mut (), Pkt { priority, ..data(id, 1500) }, cx);
+        }
+        while port.dequeue(&rules, &mut (), cx).is_some() {
+            port.complete(&rules, &mut (), cx);
+        }
+        let found: Vec<_> = cx.states.iter().map(|(id, state)| (*id, state.sent, state.waiting)).collect();
+        let expected = [(1, 0, 3000), (2, 1500, 1500), (4, 3000, 0)];
+        assert_eq!(found, if telemetry { &expected[..] } else { &[] });
+    }
 }
 
 #[test]
