@@ -258,8 +258,7 @@ impl Director {
 
     /// Enters one report.
     pub fn enter(&mut self, report: &Report) {
-        let at = report.at;
-        let Some(news) = self.sources.join(report.flow, report.news) else { return };
+        let Some((at, news)) = self.sources.join(report.flow, report.at, report.news) else { return };
         let row = &mut self.flows[report.flow.index()];
         let (side, failed) = match news {
             News::Received { delivered, in_window } => {
