@@ -48,7 +48,7 @@ impl Sources {
         let (acknowledged, counts, reason) = match news {
             News::Acknowledged(counts) => (true, counts, None),
             News::Failed(reason, counts) => (false, counts, Some(reason)),
-            News::Received { .. } | News::Unfinished { .. } => return Some((at, news)),
+            News::Begins(_) | News::Received { .. } | News::Unfinished { .. } => return Some((at, news)),
         };
         senders.left = senders.left.saturating_sub(1);
         senders.latest = senders.latest.max(at);
