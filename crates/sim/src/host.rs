@@ -6,13 +6,15 @@ use std::collections::VecDeque;
 
 use pullnet_probes::{Seen, Watches};
 use pullnet_qdisc::{Item, Ring};
-use pullnet_session::{HostCounts, HostLog, News, Report, conn_of, flow_of, packet_received, packet_sent};
+use pullnet_session::{
+    Application, HostCounts, HostLog, News, Report, conn_of, flow_of, packet_received, packet_sent,
+};
 use pullnet_transport::{
     Class, FailureReason, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received, SendCounts,
     Source, Transmit, Transport, Words,
 };
 use pullnet_units::{HostId, Instant, PathLabel};
-use pullnet_workload::{FlowStart, Join, Part};
+use pullnet_workload::{FlowStart, Instruction, Join, Part};
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
@@ -86,6 +88,8 @@ pub struct Host<W, T> {
     pub id: HostId,
     transport: T,
     starts: VecDeque<FlowStart>,
+    /// Starts flows by itself; `None` if it never had to.
+    application: Option<Box<Application>>,
     /// A packet that the transport has sent, of a priority that the switch has paused.
     held_back: Option<Packet<W>>,
 }
@@ -102,6 +106,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             transport,
             inbox: Ring::default(),
             starts: VecDeque::new(),
+            application: None,
             held_back: None,
             next_start: Instant::NEVER,
             ready_at: Instant::NEVER,
@@ -126,12 +131,39 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.due(net, packet.time(window), prompt)
     }
 
-    /// The application will open a flow. Starts come in order of time. Returns the last window in which a visit is
-    /// early enough for it.
-    pub fn plan(&mut self, net: &Network<W>, start: FlowStart, prompt: bool) -> u64 {
-        self.starts.push_back(start);
+    /// The application is told to open a flow, or which flow to open by itself. Starts come in order of time. Returns the last window
+    /// in which a visit is early enough for it; `None` if there is nothing to visit it for.
+    pub fn tell(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        instruction: Instruction,
+        (prompt, reports): (bool, &mut Vec<Report>),
+    ) -> Option<u64> {
+        let start = match instruction {
+            Instruction::Start(start) => start,
+            Instruction::Prepare(prepared) => {
+                let application = self.application.get_or_insert_default();
+                let start = application.prepare(prepared, window.start)?;
+                reports.push(Report { at: window.start, flow: start.flow, news: News::Begins(start.at) });
+                start
+            }
+            Instruction::Release { flow, at, .. } => {
+                let start = self.application.as_mut()?.release(flow, at.max(window.start))?;
+                reports.push(Report { at: window.start, flow, news: News::Begins(start.at) });
+                start
+            }
+        };
+        self.plan(start);
+        Some(self.due(net, start.at, prompt))
+    }
+
+    /// A flow will start here. At one time flows start in the order of their numbers.
+    fn plan(&mut self, start: FlowStart) {
+        let place = |other: &FlowStart| (other.at, other.flow);
+        let later = self.starts.iter().rev().take_while(|other| place(other) > place(&start)).count();
+        self.starts.insert(self.starts.len() - later, start);
         self.next_start = self.next_start.min(start.at);
-        self.due(net, start.at, prompt)
     }
 
     /// Last window in which a visit is early enough for an event at `at` to reach other processes in time. Packets
@@ -203,6 +235,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn start(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         let Some(start) = self.starts.pop_front() else { return };
         self.next_start = self.starts.front().map_or(Instant::NEVER, |start| start.at);
+        self.application.iter_mut().for_each(|application| application.begin(&start));
         let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
         let flow = FlowSpec {
             conn: conn_of(start.flow),

@@ -6,7 +6,7 @@ use pullnet_session::{HostCounts, HostLog, Report};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{FlowStatus, HostInfo, Words};
 use pullnet_units::{HostId, Instant};
-use pullnet_workload::FlowStart;
+use pullnet_workload::Instruction;
 
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
@@ -28,8 +28,8 @@ const AHEAD: usize = 6;
 
 /// Hosts of a shard, as the rest of the shard sees them.
 pub trait Hosts<W: Words>: Side<W> {
-    /// An application will open a flow on the host of `process`, no earlier than in `window`.
-    fn plan(&mut self, net: &Network<W>, window: Window, process: ProcessId, start: FlowStart);
+    /// Tells the application of the host of `process` what to do, no earlier than in `window`.
+    fn tell(&mut self, net: &Network<W>, window: Window, process: ProcessId, instruction: Instruction);
     /// Sets whether any report of a flow may end the run. If so, a host is visited in the window of its next event
     /// rather than as late as its packets allow. `window` is the current one.
     fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool);
@@ -192,11 +192,12 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
 }
 
 impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
-    fn plan(&mut self, net: &Network<W>, window: Window, process: ProcessId, start: FlowStart) {
+    fn tell(&mut self, net: &Network<W>, window: Window, process: ProcessId, instruction: Instruction) {
         let position = self.range.position(process);
         let host = &mut self.hosts[position as usize];
         let prompt = prompt(self.prompt, &self.watched, position);
-        let due = host.plan(net, start, prompt).max(window.index);
+        let Some(due) = host.tell(net, window, instruction, (prompt, &mut self.reports)) else { return };
+        let due = due.max(window.index);
         if due < host.armed {
             self.agenda.arm(&mut host.armed, position, due, window.index);
         }

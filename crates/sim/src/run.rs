@@ -7,7 +7,7 @@ use pullnet_record::{RunRecord, StuckFlow};
 use pullnet_session::{Director, Report};
 use pullnet_transport::Words;
 use pullnet_units::{HostId, Instant};
-use pullnet_workload::{FlowStart, Watch};
+use pullnet_workload::Instruction;
 
 use crate::barrier::Barrier;
 use crate::clock::Window;
@@ -56,8 +56,8 @@ pub trait Run: Send {
 struct Post<W> {
     /// Packets, by parity of the window and by receiving shard.
     packets: [Vec<Mutex<Mail<W>>>; 2],
-    /// Flows that start, by shard.
-    starts: Vec<Mutex<Vec<(ProcessId, FlowStart)>>>,
+    /// Flows that start, and flows that hosts start by themselves, by shard.
+    instructions: Vec<Mutex<Vec<(ProcessId, Instruction)>>>,
     /// Hosts with one more watched flow (true), or one less (false); by shard.
     watched: Vec<Mutex<Vec<(ProcessId, bool)>>>,
     /// Reports of flows from all shards.
@@ -71,7 +71,7 @@ impl<W> Post<W> {
         let boxes = || (0..shards).map(|_| Mutex::default()).collect();
         Self {
             packets: [boxes(), boxes()],
-            starts: (0..shards).map(|_| Mutex::default()).collect(),
+            instructions: (0..shards).map(|_| Mutex::default()).collect(),
             watched: (0..shards).map(|_| Mutex::default()).collect(),
             reports: Mutex::default(),
             next_busy: AtomicU64::new(0),
@@ -117,18 +117,15 @@ impl<W: Words> Shared<W> {
         let last = if self.prompt.load(Ordering::Acquire) { last } else { last.min(prompt_from.max(next)) };
         let next = if reports.is_empty() { busy.min(start).clamp(next, last) } else { next };
         let Window { start, end, .. } = self.window(next);
-        director.decide(start, end, &mut reports, |start| {
-            if let Some(groups) = &self.net.groups {
-                groups.note(&self.net.scenario, &start);
+        director.decide(start, end, &mut reports, |instruction| {
+            if let (Instruction::Start(start), Some(groups)) = (&instruction, &self.net.groups) {
+                groups.note(&self.net.scenario, start);
             }
-            let process = self.net.numbering.of_host[start.src];
+            let process = self.net.numbering.of_host[instruction.host()];
             let owner = self.owner(|bound| process < bound.0);
-            if start.watch != Watch::Nothing {
-                self.tell_watched([start.src, start.dst], true);
-            }
-            lock(&self.post.starts[owner]).push((process, start));
+            lock(&self.post.instructions[owner]).push((process, instruction));
         });
-        director.released().for_each(|ends| self.tell_watched(ends, false));
+        director.watched().for_each(|(host, more)| self.tell_watched(host, more));
         self.next.store(next, Ordering::Release);
         self.ended.store(director.ended.is_some(), Ordering::Release);
         let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
@@ -138,13 +135,11 @@ impl<W: Words> Shared<W> {
         self.prompt.store(next >= soon, Ordering::Release);
     }
 
-    /// Tells the shards of `hosts` that the traffic pattern watches one more flow between them, or one less.
-    fn tell_watched(&self, hosts: [HostId; 2], more: bool) {
-        for host in hosts {
-            let process = self.net.numbering.of_host[host];
-            let owner = self.owner(|bound| process < bound.0);
-            lock(&self.post.watched[owner]).push((process, more));
-        }
+    /// Tells the shard of `host` that news of one more flow there must be known at once, or of one less.
+    fn tell_watched(&self, host: HostId, more: bool) {
+        let process = self.net.numbering.of_host[host];
+        let owner = self.owner(|bound| process < bound.0);
+        lock(&self.post.watched[owner]).push((process, more));
     }
 
     /// The shard that owns the process that `before` compares with the bounds.
@@ -189,7 +184,7 @@ impl<W: Words> Engine<W> {
         Progress {
             now: director.ended.unwrap_or(now),
             end: self.shared.end,
-            started: director.flows.len() as u64,
+            started: director.started(),
             received: director.received,
             failed: director.failed,
             packet_hops: hops.sum(),
@@ -235,8 +230,10 @@ impl<W: Words> Worker<'_, W> {
         self.shard.hosts.set_prompt(net, window, shared.prompt.load(Ordering::Acquire));
         let mut watched = lock(&shared.post.watched[self.number]);
         watched.drain(..).for_each(|(process, more)| self.shard.hosts.watch(process, more));
-        let mut starts = lock(&shared.post.starts[self.number]);
-        starts.drain(..).for_each(|(process, start)| self.shard.plan(net, window, process, start));
+        let mut instructions = lock(&shared.post.instructions[self.number]);
+        instructions
+            .drain(..)
+            .for_each(|(process, instruction)| self.shard.tell(net, window, process, instruction));
     }
 
     /// Hands over packets and reports for other threads.

@@ -2,7 +2,7 @@
 
 use pullnet_probes::Watches;
 use pullnet_transport::Words;
-use pullnet_workload::FlowStart;
+use pullnet_workload::Instruction;
 
 use crate::clock::Window;
 use crate::hosts::Hosts;
@@ -50,9 +50,9 @@ impl<W: Words> Shard<W> {
         mail.hosts.clear();
     }
 
-    /// An application of this shard will open a flow, no earlier than in `window`.
-    pub fn plan(&mut self, net: &Network<W>, window: Window, process: ProcessId, start: FlowStart) {
-        self.hosts.plan(net, window, process, start);
+    /// Tells an application of this shard what to do, no earlier than in `window`.
+    pub fn tell(&mut self, net: &Network<W>, window: Window, process: ProcessId, instruction: Instruction) {
+        self.hosts.tell(net, window, process, instruction);
     }
 
     /// Processes every event before the end of the run. Visits are usually put off for as long as packets allow; at the

@@ -33,8 +33,8 @@ pub enum EmitError {
         /// Payload length given. Bytes.
         payload: usize,
     },
-    /// Frames of this transport carry marks where a priority would be, or the marks have no value for this priority.
-    #[error("priority {0}: frames carry none")]
+    /// The marks have no value for this priority: data has 0 and, with the default marks, 2 to 7; control packets have 0 only.
+    #[error("priority {0}: no DSCP value stands for it; data has 0 and 2 to 7, control packets have 0")]
     Priority(u8),
     /// The cipher does not take it.
     #[error("the cipher takes no payload of {0} B")]

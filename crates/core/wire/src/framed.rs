@@ -63,8 +63,6 @@ pub trait Framed: Protocol {
     /// Bytes of a data frame over IPv4 beside its payload, as switches count them: more than [`FRAME_HEADERS`] if every data
     /// packet has words behind the first 32 bytes of its header.
     const HEADERS: usize = FRAME_HEADERS;
-    /// Whether data packets carry their priority, as the class selector of their DSCP ([`Marks::data_of`]).
-    const PRIORITIES: bool = false;
 
     /// Connection and packet number of a packet that may carry payload; `None` for all others.
     fn data(header: &HeaderOf<Self>) -> Option<(ConnId, PacketSeq)>;
@@ -153,11 +151,11 @@ pub trait Framed: Protocol {
 /// Bytes of the check of a payload.
 const DATA_CHECK: usize = 4;
 
-/// DSCP and ECN bits of a packet.
+/// DSCP and ECN bits of a packet. Data carries its priority as the class selector of the DSCP ([`Marks::data_of`]); the mark of control
+/// packets has no room for one.
 fn traffic_class<P: Framed + ?Sized>(marks: &Marks, packet: &Transmit<HeaderOf<P>>) -> Result<u8, EmitError> {
     let dscp = match packet.class {
-        Class::Data if P::PRIORITIES => marks.data_of(packet.priority),
-        Class::Data => (packet.priority == 0).then(|| marks.dscp(Mark::Data)),
+        Class::Data => marks.data_of(packet.priority),
         Class::Control => (packet.priority == 0).then(|| marks.dscp(Mark::Control)),
     };
     let dscp = dscp.ok_or(EmitError::Priority(packet.priority))?;

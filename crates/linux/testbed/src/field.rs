@@ -113,8 +113,8 @@ impl<P: Framed> Round for Hosts<P> {
         let now = clock.now();
         self.now = now;
         let Self { site, stations, director, reports, .. } = self;
-        director.decide(now, now + Picos(1), reports, |start| {
-            stations[start.src.index()].open(now, site, &start);
+        director.decide(now, now + Picos(1), reports, |instruction| {
+            stations[instruction.host().index()].tell(now, site, instruction);
         });
         for position in 0..stations.len() {
             punctual(stations, clock, site)?;

@@ -3,14 +3,14 @@
 use pullnet_probes::{Recorded, Seen, Watches};
 use pullnet_rng::Seed;
 use pullnet_session::{
-    HostCounts, HostLog, News, Report, conn_of, flow_of, kind_of, packet_received, packet_sent,
+    Application, HostCounts, HostLog, News, Report, conn_of, flow_of, kind_of, packet_received, packet_sent,
 };
 use pullnet_transport::{
     Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Received, Transmit, Transport,
 };
 use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 use pullnet_wire::{Framed, HeaderOf, Refused};
-use pullnet_workload::FlowStart;
+use pullnet_workload::{Cue, FlowStart, Instruction};
 
 use crate::incoming::{Incoming, IncomingFlows};
 use crate::site::Site;
@@ -35,6 +35,10 @@ pub(crate) struct Stack<P: Framed> {
     /// Events that probes note.
     watches: Watches,
     pub reports: Vec<Report>,
+    /// Starts flows by itself.
+    application: Application,
+    /// Flows that it will start after a pause, the next one last.
+    planned: Vec<FlowStart>,
     /// An inconsistency that ends the run.
     pub fault: Option<PlayError>,
     /// Sender of the latest packet, and the number of links from that host.
@@ -57,19 +61,56 @@ impl<P: Framed> Stack<P> {
             log: HostLog::new(Recorded::at_hosts(&site.scenario.probes)),
             watches: site.scenario.probes.watches(),
             reports: Vec::new(),
+            application: Application::default(),
+            planned: Vec::new(),
             fault: None,
             latest_hops: (addr, 0),
         }
     }
 
+    /// Tells the application what to do.
+    pub fn tell(&mut self, now: Instant, site: &Site<P>, instruction: Instruction) {
+        let (start, known) = match instruction {
+            Instruction::Start(start) => (Some(start), true),
+            Instruction::Prepare(prepared) => (self.application.prepare(prepared, now), false),
+            Instruction::Release { flow, at, .. } => (self.application.release(flow, at.max(now)), false),
+        };
+        match start {
+            Some(start) if known => self.open(now, site, &start),
+            Some(start) => self.plan(now, start),
+            None => {}
+        }
+        self.report(now, site);
+    }
+
+    /// The application will start a flow by itself.
+    fn plan(&mut self, now: Instant, start: FlowStart) {
+        self.reports.push(Report { at: now, flow: start.flow, news: News::Begins(start.at) });
+        let place = |other: &FlowStart| (other.at, other.flow);
+        let sooner = self.planned.iter().rev().take_while(|other| place(other) < place(&start)).count();
+        self.planned.insert(self.planned.len() - sooner, start);
+    }
+
+    /// When the application starts the next flow by itself; [`Instant::NEVER`] if it has none.
+    pub fn next_start(&self) -> Instant {
+        self.planned.last().map_or(Instant::NEVER, |start| start.at)
+    }
+
+    /// Something happens to `flow` here.
+    fn cue(&mut self, now: Instant, flow: FlowId, cue: Cue) {
+        if let Some(start) = self.application.on(flow, cue, now) {
+            self.plan(now, start);
+        }
+    }
+
     /// Starts a flow from the application.
-    pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
+    fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
+        self.application.begin(start);
         let to = site.addr(start.dst);
         let (conn, paths) = (conn_of(start.flow), site.paths(self.addr, to));
         let FlowStart { size, priority, deadline, tenant, .. } = *start;
         let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         self.endpoint.open(now, flow);
-        self.report(now, site);
     }
 
     /// Processes a received frame; ignores frames for other hosts.
@@ -146,10 +187,16 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// Processes the endpoint's reports.
-    fn report(&mut self, now: Instant, site: &Site<P>) {
-        while let Some(event) = self.endpoint.poll_event() {
-            self.note(now, site, event);
+    /// Processes the endpoint's reports, and starts the flows that the application starts because of them.
+    pub fn report(&mut self, now: Instant, site: &Site<P>) {
+        loop {
+            if let Some(event) = self.endpoint.poll_event() {
+                self.note(now, site, event);
+            } else if let Some(start) = self.planned.pop_if(|start| start.at <= now) {
+                self.open(now, site, &start);
+            } else {
+                return;
+            }
         }
     }
 
@@ -159,6 +206,7 @@ impl<P: Framed> Stack<P> {
             Event::Opened { slot, conn, .. } => {
                 let before = self.incoming.open(slot, flow_of(conn)).filter(|before| before.delivered > 0);
                 self.reports.extend(before.map(|before| before.unfinished(now)));
+                self.cue(now, flow_of(conn), Cue::FirstPacket);
             }
             Event::Delivered { slot, bytes, .. } => {
                 let bytes = bytes.into();
@@ -170,7 +218,7 @@ impl<P: Framed> Stack<P> {
             }
             Event::Received { slot } => {
                 if let Some(Incoming { flow, delivered, in_window, .. }) = self.incoming.end(slot) {
-                    self.ended(now, flow, News::Received { delivered, in_window });
+                    self.ended(now, flow, Cue::Received, News::Received { delivered, in_window });
                 }
             }
             Event::Acked { conn, latency, .. } => {
@@ -178,10 +226,10 @@ impl<P: Framed> Stack<P> {
             }
             Event::Stray { .. } | Event::Silent { .. } => {}
             Event::Completed { conn, counts, .. } => {
-                self.ended(now, flow_of(conn), News::Acknowledged(counts))
+                self.ended(now, flow_of(conn), Cue::SenderDone, News::Acknowledged(counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                self.ended(now, flow_of(conn), News::Failed(reason, counts));
+                self.ended(now, flow_of(conn), Cue::SenderDone, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
@@ -193,8 +241,9 @@ impl<P: Framed> Stack<P> {
     }
 
     /// A flow has ended for this host.
-    fn ended(&mut self, now: Instant, flow: FlowId, news: News) {
+    fn ended(&mut self, now: Instant, flow: FlowId, cue: Cue, news: News) {
         self.reports.push(Report { at: now, flow, news });
+        self.cue(now, flow, cue);
     }
 
     /// Shows an event of the kind `of` to probes.

@@ -5,7 +5,7 @@ use pullnet_session::flow_of;
 use pullnet_transport::{Transmit, Transport};
 use pullnet_units::{HostId, Instant};
 use pullnet_wire::{Framed, HeaderOf};
-use pullnet_workload::FlowStart;
+use pullnet_workload::Instruction;
 
 use crate::line::Line;
 use crate::site::Site;
@@ -44,9 +44,9 @@ impl<P: Framed> Station<P> {
         Ok(Self { stack: Stack::new(site, host), io, line, payload, unsent: None, idle: true })
     }
 
-    /// Starts a flow from the application.
-    pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
-        self.stack.open(now, site, start);
+    /// Tells the application what to do.
+    pub fn tell(&mut self, now: Instant, site: &Site<P>, instruction: Instruction) {
+        self.stack.tell(now, site, instruction);
         self.idle = false;
     }
 
@@ -69,6 +69,10 @@ impl<P: Framed> Station<P> {
     pub fn depart(&mut self, now: Instant, site: &Site<P>) -> Result<bool, PlayError> {
         if self.timer() <= now {
             self.stack.timers(now, site);
+            self.idle = false;
+        }
+        if self.stack.next_start() <= now {
+            self.stack.report(now, site);
             self.idle = false;
         }
         if self.idle || self.line.free_at() > now {
@@ -124,6 +128,7 @@ impl<P: Framed> Station<P> {
 
     /// Time of the next action that no frame triggers; [`Instant::NEVER`] if none is pending.
     pub fn next_due(&self) -> Instant {
-        if self.idle { self.timer() } else { self.timer().min(self.line.free_at()) }
+        let own = self.timer().min(self.stack.next_start());
+        if self.idle { own } else { own.min(self.line.free_at()) }
     }
 }

@@ -177,6 +177,33 @@ fn two_hosts_on_a_line_do_the_same_as_in_the_simulator_packet_by_packet() {
     }
 }
 
+/// The next flow of a loop, the response and the next request are started by the host at which the flow before them ends.
+#[test]
+fn applications_go_on_by_themselves_as_in_the_simulator() {
+    let loops =
+        "kind = \"closed-loop\"\nfrom = \"0\"\nto = \"1\"\nsizes.fixed = \"20 kB\"\nflows_per_connection = 4";
+    let pauses = format!("{loops}\nthink = \"40 us\"");
+    let asks = "kind = \"request-response\"\nfrom = \"0\"\nto = \"1\"\nresponse = \"20 kB\"\nrequests_per_connection = 3";
+    for traffic in [loops, &pauses, asks] {
+        let text = incast("kind = \"back-to-back\"", "kind = \"trim\"", traffic);
+        same_packets(&text);
+        let scenario = scenario(&text);
+        let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
+        let ways = |record: &RunRecord| -> Vec<_> {
+            record.flows.iter().map(|flow| (flow.src, flow.dst, flow.size, flow.delivered)).collect()
+        };
+        assert_eq!(ways(&rings), ways(&simulated), "{traffic}");
+        assert!(rings.flows.len() >= 4 && rings.flows.iter().all(|flow| flow.acknowledged.is_some()));
+        // In both worlds the next flow starts in the instant of the end that it waits for.
+        for record in [&rings, &simulated].into_iter().filter(|_| traffic == loops) {
+            assert!(record.flows.windows(2).all(|pair| Some(pair[1].start) == pair[0].acknowledged));
+        }
+        for record in [&rings, &simulated].into_iter().filter(|_| traffic == asks) {
+            assert!(record.flows.windows(2).all(|pair| Some(pair[1].start) == pair[0].received));
+        }
+    }
+}
+
 /// The other transports, with their header lengths on the wire.
 const OTHERS: [&str; 5] = [
     "kind = \"tcp\"\nheader = \"78 B\"",

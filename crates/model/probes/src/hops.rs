@@ -62,7 +62,8 @@ settings! {
     /// Every hop of the packets of some flows: when a packet came to a port and left it, what it waited behind, and what became
     /// of it. Without either key all flows are recorded.
     pub struct HopSettings {
-        /// Which flows, by their numbers in the table flows: "3", or "0,7,10..19".
+        /// Which flows, by their numbers in the table flows: "3", or "0,7,10..19". Where hosts start flows by themselves and the run
+        /// ends at a stated time, those that had not started by then are counted here and have no row there.
         flows: Option<FlowNumbers> = "",
         /// Every n-th flow: 10 stands for the flows 0, 10, 20 and so on.
         every: Option<u32> = "" in 1 => 1000000000,
@@ -163,6 +164,10 @@ impl Probe for Hops {
         // A data packet and its ACK.
         let rows = load.packets * share * 2.0 * PORTS_ON_A_WAY;
         rows.min(Self::MOST_ROWS as f64) * BYTES_PER_ROW
+    }
+
+    fn renumber(rows: &mut [HopRow], number: &dyn Fn(FlowId) -> FlowId) {
+        rows.iter_mut().for_each(|row| row.flow = number(row.flow));
     }
 
     fn sort(rows: &mut [HopRow]) {

@@ -69,6 +69,10 @@ impl Probe for Incidents {
         }
     }
 
+    fn renumber(rows: &mut [IncidentRow], number: &dyn Fn(FlowId) -> FlowId) {
+        rows.iter_mut().for_each(|row| row.flow = row.flow.map(number));
+    }
+
     fn sort(rows: &mut [IncidentRow]) {
         // The rows of one port keep their order.
         rows.sort_by_key(|row| (row.at, row.row));

@@ -53,6 +53,10 @@ impl Probe for Latency {
         }
     }
 
+    fn renumber(rows: &mut [LatencyRow], number: &dyn Fn(FlowId) -> FlowId) {
+        rows.iter_mut().for_each(|row| row.flow = number(row.flow));
+    }
+
     fn sort(rows: &mut [LatencyRow]) {
         rows.sort_by_key(|row| (row.flow, row.at));
     }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use pullnet_config::{Reader, Shape, SubTable};
 use pullnet_settings::Settings;
 use pullnet_topology::Topology;
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{FlowId, Instant, Picos};
 
 use crate::seen::{Seen, Watches};
 use crate::table::{Builder, Table};
@@ -110,6 +110,11 @@ pub trait Probe: Clone + PartialEq + Debug + Sized {
     /// and rows of one port are in the order of their events, hosts and ports in the order of their numbers.
     fn sort(rows: &mut [Self::Row]) {
         let _ = rows;
+    }
+
+    /// Gives the flows in the rows their final numbers: those that a run prepared and that never began have none.
+    fn renumber(rows: &mut [Self::Row], number: &dyn Fn(FlowId) -> FlowId) {
+        let _ = (rows, number);
     }
 
     /// Adds the columns to an empty table.
@@ -279,6 +284,13 @@ macro_rules! probes {
             /// Takes over the rows of other hosts or ports.
             pub fn append(&mut self, other: Self) {
                 $(Recording::append(&mut self.$name, other.$name);)+
+            }
+
+            /// Gives the flows in all rows their final numbers.
+            pub fn renumber(&mut self, number: &dyn Fn(pullnet_units::FlowId) -> pullnet_units::FlowId) {
+                $(if let Some(recording) = &mut self.$name {
+                    <$probe as Probe>::renumber(&mut recording.rows, number);
+                })+
             }
 
             /// Puts the rows into their order.

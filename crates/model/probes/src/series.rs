@@ -144,6 +144,14 @@ impl Probe for Series {
         self.rows(load.length, lines.max(1)) as f64 * BYTES_PER_ROW
     }
 
+    fn renumber(rows: &mut [SeriesRow], number: &dyn Fn(FlowId) -> FlowId) {
+        for row in rows {
+            if let SeriesKey::Flow(flow) = &mut row.key {
+                *flow = number(*flow);
+            }
+        }
+    }
+
     fn table(&self, rows: &[SeriesRow], facts: Facts<'_>) -> Table {
         // The end of the run may have cut the last interval short.
         let length = |row: &SeriesRow| self.interval.min(facts.simulated.since(row.at));

@@ -48,6 +48,10 @@ impl Probe for Timeouts {
         }
     }
 
+    fn renumber(rows: &mut [TimeoutRow], number: &dyn Fn(FlowId) -> FlowId) {
+        rows.iter_mut().for_each(|row| row.flow = number(row.flow));
+    }
+
     fn sort(rows: &mut [TimeoutRow]) {
         rows.sort_by_key(|row| (row.at, row.host, row.flow, row.number));
     }

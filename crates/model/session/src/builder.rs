@@ -184,6 +184,7 @@ impl RecordBuilder {
 
     /// Returns the record.
     pub fn finish(mut self, fingerprint: u64, ports: Vec<PortRow>) -> RunRecord {
+        self.number_flows();
         let Self { scenario, director, now, mut log, .. } = self;
         self.totals.data_unique = unique(&scenario, &director.flows);
         director.flows.iter().for_each(|flow| self.hosts[flow.dst.index()].receives = true);
@@ -208,6 +209,28 @@ impl RecordBuilder {
             totals: self.totals,
             left_out: self.left_out,
         }
+    }
+}
+
+impl RecordBuilder {
+    /// Takes out flows that hosts would have started by themselves and did not, and closes the gaps in the numbers of the others.
+    fn number_flows(&mut self) {
+        let flows = &mut self.director.flows;
+        if flows.iter().all(|row| row.start < Instant::NEVER) {
+            return;
+        }
+        // Number of each flow in the results. Nothing refers to a flow that has not started.
+        let before = |count: &mut u32, row: &FlowRow| {
+            let number = *count;
+            *count += u32::from(row.start < Instant::NEVER);
+            Some(number)
+        };
+        let numbers: Vec<u32> = flows.iter().scan(0, before).collect();
+        let number = |flow: u32| numbers.get(flow as usize).copied().unwrap_or(flow);
+        flows.retain(|row| row.start < Instant::NEVER);
+        flows.iter_mut().for_each(|row| row.session = number(row.session));
+        self.stuck.iter_mut().for_each(|stuck| stuck.flow = number(stuck.flow));
+        self.log.recorded.renumber(&|flow| FlowId::new(number(flow.get())));
     }
 }
 

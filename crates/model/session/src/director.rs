@@ -7,7 +7,7 @@ use pullnet_record::FlowRow;
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_transport::{FailureReason, Framing, SendCounts, Side};
 use pullnet_units::{FlowId, HostId, Id, Instant, Picos};
-use pullnet_workload::{Completion, FlowStart, Workload};
+use pullnet_workload::{Completion, FlowStart, Instruction, Watch, Workload};
 
 use crate::sources::Sources;
 
@@ -25,6 +25,8 @@ pub struct Report {
 /// Content of a [`Report`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum News {
+    /// The application of the sender starts the flow by itself, at this time.
+    Begins(Instant),
     /// The receiver has all data.
     Received {
         /// Payload bytes.
@@ -50,10 +52,11 @@ impl Report {
     /// threads. The receiver's comes first, since it decides how the sender's is interpreted.
     fn place(&self) -> (Instant, u32, u8) {
         let rank = match self.news {
-            News::Received { .. } => 0,
-            News::Unfinished { .. } => 1,
-            News::Acknowledged(_) => 2,
-            News::Failed(..) => 3,
+            News::Begins(_) => 0,
+            News::Received { .. } => 1,
+            News::Unfinished { .. } => 2,
+            News::Acknowledged(_) => 3,
+            News::Failed(..) => 4,
         };
         (self.at, self.flow.get(), rank)
     }
@@ -66,8 +69,15 @@ pub struct Director {
     framings: Vec<Framing>,
     workload: Workload,
     stop: Stop,
-    /// All flows started so far.
+    /// All flows so far by number. Those that their senders start by themselves have the start [`Instant::NEVER`] until that is
+    /// known.
     pub flows: Vec<FlowRow>,
+    /// Of these, flows without a start.
+    prepared: u64,
+    /// Of these, flows that start in any case unless another flow fails.
+    certain: u64,
+    /// Hosts with one more flow whose news others wait for (true), or one less.
+    watched: Vec<(HostId, bool)>,
     /// Flows with an end that have neither been received and acknowledged nor failed.
     open: u64,
     /// Whether a flow without an end has started.
@@ -100,6 +110,9 @@ impl Director {
             scenario,
             framings,
             flows: Vec::new(),
+            prepared: 0,
+            certain: 0,
+            watched: Vec::new(),
             open: 0,
             endless: false,
             earliest_end: Instant::ZERO,
@@ -140,17 +153,22 @@ impl Director {
         match self.stop {
             Stop::At(_) => Instant::NEVER,
             Stop::FlowsDone { .. } if self.failed_early => Instant::ZERO,
+            Stop::FlowsDone { .. } if self.certain > 0 => Instant::NEVER,
             Stop::FlowsDone { .. } => self.next_start().unwrap_or_default().max(self.earliest_end),
         }
     }
 
-    /// Takes sender and receiver of every flow whose ends affected other flows ([`FlowStart::watch`]) and no longer do.
-    pub fn released(&mut self) -> impl Iterator<Item = [HostId; 2]> {
-        let flows = &self.flows;
-        self.workload.released().map(|flow| {
-            let FlowRow { src, dst, .. } = flows[flow.index()];
-            [src, dst]
-        })
+    /// Takes the hosts with one more flow whose news must be known at once (true), or one less: sender and receiver of a flow that its
+    /// pattern watches ([`FlowStart::watch`]), and a host that will start a flow by itself.
+    pub fn watched(&mut self) -> impl Iterator<Item = (HostId, bool)> {
+        let released: Vec<_> = self.workload.released().collect();
+        released.into_iter().for_each(|flow| self.watch(flow, false));
+        self.watched.drain(..)
+    }
+
+    fn watch(&mut self, flow: FlowId, more: bool) {
+        let FlowRow { src, dst, .. } = self.flows[flow.index()];
+        self.watched.extend([(src, more), (dst, more)]);
     }
 
     /// Earliest start already known.
@@ -158,13 +176,19 @@ impl Director {
         self.workload.next_start()
     }
 
-    /// Handles the reports before `now`, and returns the flows that start from then on and before `until`.
+    /// Flows that have started.
+    pub fn started(&self) -> u64 {
+        self.flows.len() as u64 - self.prepared
+    }
+
+    /// Handles the reports before `now`, and tells hosts which flows start from then on and before `until`, and which flows they
+    /// start by themselves.
     pub fn decide(
         &mut self,
         now: Instant,
         until: Instant,
         reports: &mut Vec<Report>,
-        mut start: impl FnMut(FlowStart),
+        mut tell: impl FnMut(Instruction),
     ) {
         self.note(reports);
         if now >= self.end() {
@@ -174,10 +198,15 @@ impl Director {
         }
         self.workload.starts_before(until, &mut self.starts);
         let starts = core::mem::take(&mut self.starts);
+        // Prepared flows have numbers between those of the starts, and rows.
+        let mut prepared = self.workload.instructions().collect::<Vec<_>>().into_iter().peekable();
         for (next, flow) in (1..).zip(starts.iter().copied()) {
             if flow.is_further_sender() {
-                start(flow);
+                tell(Instruction::Start(flow));
                 continue;
+            }
+            while let Some(instruction) = prepared.next_if(|other| precedes(other, flow.flow)) {
+                self.prepare(instruction, &mut tell);
             }
             let further = starts[next..].iter().take_while(|start| start.is_further_sender());
             let sources: Vec<_> = core::iter::once(flow.src).chain(further.map(|start| start.src)).collect();
@@ -188,12 +217,50 @@ impl Director {
             self.flows.push(row);
             self.open += u64::from(flow.size.is_some());
             self.endless |= flow.size.is_none();
-            start(flow);
+            if flow.watch != Watch::Nothing {
+                self.watch(flow.flow, true);
+            }
+            tell(Instruction::Start(flow));
         }
+        prepared.for_each(|instruction| self.prepare(instruction, &mut tell));
         let done = self.open == 0 && self.workload.exhausted();
         if done && matches!(self.stop, Stop::FlowsDone { .. }) {
             self.ended = Some(now);
             self.complete = true;
+        }
+    }
+
+    /// Passes on an instruction about a flow that its sender starts by itself.
+    fn prepare(&mut self, instruction: Instruction, tell: &mut impl FnMut(Instruction)) {
+        if let Instruction::Prepare(prepared) = instruction {
+            debug_assert_eq!(prepared.start.flow.index(), self.flows.len(), "a flow without its number");
+            let row = self.row(&prepared.start, &[prepared.start.src]);
+            self.flows.push(row);
+            self.prepared += 1;
+            self.watched.push((prepared.start.src, true));
+            self.certain += u64::from(prepared.after.latest == Instant::NEVER);
+        }
+        tell(instruction);
+    }
+
+    /// A host starts a flow by itself at `at`.
+    fn begin(&mut self, flow: FlowId, at: Instant) {
+        if at >= self.end() {
+            return;
+        }
+        let row = &mut self.flows[flow.index()];
+        row.start = at;
+        self.watched.push((row.src, false));
+        self.earliest_end = self.earliest_end.max(at.after(row.ideal.unwrap_or_default()));
+        self.open += u64::from(row.size.is_some());
+        self.endless |= row.size.is_none();
+        self.prepared -= 1;
+        let Some(began) = self.workload.began(flow, at) else { return };
+        self.certain -= u64::from(began.is_certain);
+        let row = &mut self.flows[flow.index()];
+        (row.coflow, row.deadline) = (began.coflow, began.deadline);
+        if began.watch != Watch::Nothing {
+            self.watch(flow, true);
         }
     }
 
@@ -258,10 +325,13 @@ impl Director {
 
     /// Enters one report.
     pub fn enter(&mut self, report: &Report) {
-        let at = report.at;
-        let Some(news) = self.sources.join(report.flow, report.news) else { return };
+        let Some((at, news)) = self.sources.join(report.flow, report.at, report.news) else { return };
+        if let News::Begins(at) = news {
+            return self.begin(report.flow, at);
+        }
         let row = &mut self.flows[report.flow.index()];
         let (side, failed) = match news {
+            News::Begins(_) => return,
             News::Received { delivered, in_window } => {
                 (row.received, row.delivered, row.delivered_in_window) = (Some(at), delivered, in_window);
                 self.received += 1;
@@ -293,6 +363,14 @@ impl Director {
             }
         };
         self.completions.push(Completion { flow: report.flow, at, side, failed });
+    }
+}
+
+/// Whether `instruction` prepares a flow with a lower number than `flow`.
+fn precedes(instruction: &Instruction, flow: FlowId) -> bool {
+    match instruction {
+        Instruction::Prepare(prepared) => prepared.start.flow < flow,
+        Instruction::Start(_) | Instruction::Release { .. } => true,
     }
 }
 

@@ -4,12 +4,14 @@
 //!
 //! The simulator and the testbed share it, so that their records mean the same.
 
+mod application;
 mod builder;
 mod counts;
 mod director;
 mod packets;
 mod sources;
 
+pub use application::Application;
 pub use builder::{RecordBuilder, StuckFlows};
 pub use counts::{HostCounts, HostLog, Share};
 pub use director::{Director, News, Report};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pullnet_transport::SendCounts;
-use pullnet_units::{FlowId, HostId};
+use pullnet_units::{FlowId, HostId, Instant};
 
 use crate::News;
 
@@ -14,6 +14,8 @@ struct Senders {
     left: u16,
     /// Whether any sender knows that the receiver has all data.
     acknowledged: bool,
+    /// Latest report of an end so far. Hosts are visited late, so that the last report is not always the latest.
+    latest: Instant,
     counts: SendCounts,
 }
 
@@ -28,7 +30,8 @@ impl Sources {
     pub fn begin(&mut self, flow: FlowId, hosts: Vec<HostId>) {
         if hosts.len() > 1 {
             let left = hosts.len() as u16;
-            let senders = Senders { hosts, left, acknowledged: false, counts: SendCounts::default() };
+            let counts = SendCounts::default();
+            let senders = Senders { hosts, left, acknowledged: false, latest: Instant::ZERO, counts };
             self.flows.insert(flow, senders);
         }
     }
@@ -38,16 +41,17 @@ impl Sources {
         self.flows.get(&flow).map(|senders| &*senders.hosts)
     }
 
-    /// Merges news of `flow` over its senders: `None` while other senders have still to report. The flow has failed if all
-    /// of them gave up.
-    pub fn join(&mut self, flow: FlowId, news: News) -> Option<News> {
-        let Some(senders) = self.flows.get_mut(&flow) else { return Some(news) };
+    /// Merges news of `flow` at `at` over its senders: `None` while other senders have still to report, and the time of the latest end
+    /// with the last report. The flow has failed if all of them gave up.
+    pub fn join(&mut self, flow: FlowId, at: Instant, news: News) -> Option<(Instant, News)> {
+        let Some(senders) = self.flows.get_mut(&flow) else { return Some((at, news)) };
         let (acknowledged, counts, reason) = match news {
             News::Acknowledged(counts) => (true, counts, None),
             News::Failed(reason, counts) => (false, counts, Some(reason)),
-            News::Received { .. } | News::Unfinished { .. } => return Some(news),
+            News::Begins(_) | News::Received { .. } | News::Unfinished { .. } => return Some((at, news)),
         };
         senders.left = senders.left.saturating_sub(1);
+        senders.latest = senders.latest.max(at);
         senders.acknowledged |= acknowledged;
         let sum = &mut senders.counts;
         sum.sent = sum.sent.saturating_add(counts.sent);
@@ -56,10 +60,10 @@ impl Sources {
         if senders.left > 0 {
             return None;
         }
-        let counts = senders.counts;
+        let (counts, latest) = (senders.counts, senders.latest);
         Some(match reason {
-            Some(reason) if !senders.acknowledged => News::Failed(reason, counts),
-            _ => News::Acknowledged(counts),
+            Some(reason) if !senders.acknowledged => (latest, News::Failed(reason, counts)),
+            _ => (latest, News::Acknowledged(counts)),
         })
     }
 
@@ -87,29 +91,24 @@ mod tests {
             sources.begin(FlowId::new(flow), vec![HostId::new(1), HostId::new(2)]);
         }
         assert_eq!(sources.of(FlowId::new(3)), Some(&[HostId::new(1), HostId::new(2)][..]));
-        assert_eq!(
-            sources.join(FlowId::new(3), News::Failed(FailureReason::ReceiverSilent, counts(5))),
-            None
-        );
-        assert_eq!(sources.so_far(FlowId::new(3)), counts(5));
+        let failed = |sent| News::Failed(FailureReason::ReceiverSilent, counts(sent));
+        let (three, four, five) = (FlowId::new(3), FlowId::new(4), FlowId::new(5));
+        assert_eq!(sources.join(three, Instant(70), failed(5)), None);
+        assert_eq!(sources.so_far(three), counts(5));
         let both = SendCounts { sent: 12, again: 2, timeouts: 0 };
-        assert_eq!(
-            sources.join(FlowId::new(3), News::Acknowledged(counts(7))),
-            Some(News::Acknowledged(both))
-        );
-        assert_eq!(
-            sources.join(FlowId::new(4), News::Failed(FailureReason::ReceiverSilent, counts(5))),
-            None
-        );
-        assert_eq!(
-            sources.join(FlowId::new(4), News::Failed(FailureReason::ReceiverSilent, counts(7))),
-            Some(News::Failed(FailureReason::ReceiverSilent, both))
-        );
+        // The report of the earlier end comes last.
+        let joined = sources.join(three, Instant(60), News::Acknowledged(counts(7)));
+        assert_eq!(joined, Some((Instant(70), News::Acknowledged(both))));
+        assert_eq!(sources.join(four, Instant(60), failed(5)), None);
+        let joined = sources.join(four, Instant(70), failed(7));
+        assert_eq!(joined, Some((Instant(70), News::Failed(FailureReason::ReceiverSilent, both))));
         let received = News::Received { delivered: 1, in_window: 1 };
-        assert_eq!(sources.join(FlowId::new(4), received), Some(received), "the receiver is one");
         assert_eq!(
-            sources.join(FlowId::new(5), News::Acknowledged(counts(1))),
-            Some(News::Acknowledged(counts(1)))
+            sources.join(four, Instant(80), received),
+            Some((Instant(80), received)),
+            "the receiver is one"
         );
+        let acknowledged = News::Acknowledged(counts(1));
+        assert_eq!(sources.join(five, Instant(9), acknowledged), Some((Instant(9), acknowledged)));
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pullnet_probes::{Recorded, Seen};
 use pullnet_scenario::{Scenario, compile};
-use pullnet_session::{Director, News, RecordBuilder, Report};
+use pullnet_session::{Director, HostLog, News, RecordBuilder, Report};
 use pullnet_transport::{FailureReason, SendCounts};
-use pullnet_units::{FlowId, HostId, Instant, Picos};
-use pullnet_workload::{FlowStart, Watch};
+use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
+use pullnet_workload::{FlowStart, Instruction, Watch};
 
 /// A star of four hosts with one block of traffic.
 fn scenario(stop: &str, traffic: &str) -> Arc<Scenario> {
@@ -27,7 +28,11 @@ fn director(scenario: &Arc<Scenario>) -> Director {
 /// Takes note of `reports` and returns what starts before `until`.
 fn starts(director: &mut Director, now: u64, until: u64, mut reports: Vec<Report>) -> Vec<FlowStart> {
     let mut starts = Vec::new();
-    director.decide(Instant(now), Instant(until), &mut reports, |start| starts.push(start));
+    director.decide(Instant(now), Instant(until), &mut reports, |instruction| {
+        if let Instruction::Start(start) = instruction {
+            starts.push(start);
+        }
+    });
     starts
 }
 
@@ -69,7 +74,8 @@ fn hosts_are_released_when_the_end_that_matters_is_known() {
     let started = starts(&mut director, 0, 1, Vec::new());
     let watches: Vec<_> = started.iter().map(|start| (start.flow, start.watch)).collect();
     assert_eq!(watches, [(FlowId::new(0), Watch::Received)]);
-    assert_eq!(director.released().count(), 0);
+    let both = |more| [HostId::new(1), HostId::new(2)].map(|host| (host, more));
+    assert_eq!(director.watched().collect::<Vec<_>>(), both(true));
     let news = News::Received { delivered: 9000, in_window: 9000 };
     starts(
         &mut director,
@@ -77,8 +83,9 @@ fn hosts_are_released_when_the_end_that_matters_is_known() {
         20_000_001,
         vec![Report { at: Instant(10_000_000), flow: FlowId::new(0), news }],
     );
-    assert_eq!(director.released().collect::<Vec<_>>(), [[HostId::new(1), HostId::new(2)]]);
-    assert_eq!(director.released().count(), 0, "each only once");
+    // The next flow of the loop starts a picosecond after the news.
+    assert_eq!(director.watched().collect::<Vec<_>>(), [both(true), both(false)].concat());
+    assert_eq!(director.watched().count(), 0, "each only once");
 }
 
 #[test]
@@ -104,4 +111,36 @@ fn a_record_passes_over_news_of_flows_that_there_are_not() {
         (vec!["ndp".to_owned()], vec![String::new(), "red".to_owned()])
     );
     assert!(record.hosts[0].receives && !record.hosts[1].receives);
+}
+
+#[test]
+fn flows_that_never_began_leave_no_gap_in_the_numbers() {
+    let loops = "kind = \"closed-loop\"\nfrom = \"1..2\"\nto = \"3\"\nsizes.fixed = \"9 kB\"\n[probes]\ntimeouts = true";
+    let scenario = scenario("duration = \"1 ms\"", loops);
+    let mut director = director(&scenario);
+    let started: Vec<_> =
+        starts(&mut director, 0, 1, Vec::new()).iter().map(|start| start.flow.get()).collect();
+    assert_eq!((started, director.flows.len()), (vec![0, 2], 4), "1 and 3 are prepared");
+    assert_eq!(director.started(), 2);
+    // Flow 2 ends, and its host starts flow 3; flow 4 is prepared. The run ends before flow 0 does.
+    let counts = SendCounts::default();
+    let news = [(2, News::Acknowledged(counts)), (3, News::Begins(Instant(70)))];
+    let reports = news.map(|(flow, news)| Report { at: Instant(70), flow: FlowId::new(flow), news });
+    assert!(starts(&mut director, 100, 200, reports.to_vec()).is_empty());
+    assert_eq!((director.started(), director.flows.len()), (3, 5));
+    let mut builder = RecordBuilder::new(&scenario, director, Instant(300));
+    let mut log = HostLog::new(Recorded::new(&scenario.probes));
+    let timeout = |flow| Seen::TimedOut {
+        host: HostId::new(1),
+        at: Instant(250),
+        flow: FlowId::new(flow),
+        number: PacketSeq::new(0),
+    };
+    [2, 3].iter().for_each(|flow| log.recorded.note(&timeout(*flow)));
+    builder.add_log(log);
+    let record = builder.finish(1, Vec::new());
+    let rows: Vec<_> = record.flows.iter().map(|flow| (flow.src.get(), flow.start.0, flow.session)).collect();
+    assert_eq!(rows, [(1, 0, 0), (2, 0, 1), (2, 70, 2)]);
+    let noted: Vec<_> = record.recorded.timeouts().iter().map(|row| row.flow.get()).collect();
+    assert_eq!(noted, [1, 2]);
 }

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, HostId, Instant, Picos};
+use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 
 /// Ends of a flow that are reported to its pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,13 +16,15 @@ pub enum Watch {
     Acknowledged,
     /// Both, each on its own.
     Both,
+    /// Only that it failed. Hosts go on by themselves if it does not ([`Planner::follow`]).
+    Failure,
 }
 
 impl Watch {
     /// Whether the end at `side` is reported.
     pub fn wants(self, side: Side) -> bool {
         match self {
-            Self::Nothing => false,
+            Self::Nothing | Self::Failure => false,
             Self::Received => side == Side::Receiver,
             Self::Acknowledged => side == Side::Sender,
             Self::Both => true,
@@ -34,6 +36,7 @@ impl Watch {
         match (self, side) {
             (Self::Both, Side::Receiver) => Self::Acknowledged,
             (Self::Both, Side::Sender) => Self::Received,
+            (Self::Failure, Side::Sender) => Self::Nothing,
             (watch, side) if watch.wants(side) => Self::Nothing,
             (watch, _) => watch,
         }
@@ -104,6 +107,8 @@ pub struct Flow {
     pub part: Option<Part>,
     /// Ends of the flow that are reported to its pattern.
     pub watch: Watch,
+    /// Whether its pattern will let its sender start another flow when it is done with this one ([`Planner::follow`]).
+    pub followed: bool,
 }
 
 impl Flow {
@@ -120,6 +125,7 @@ impl Flow {
             coflow: None,
             part: None,
             watch: Watch::Nothing,
+            followed: false,
         }
     }
 
@@ -201,12 +207,52 @@ impl Agenda {
     }
 }
 
+/// An event of a flow at one of its hosts, which lets that host start another flow at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cue {
+    /// Its first packet arrives.
+    FirstPacket,
+    /// All of its data has arrived.
+    Received,
+    /// Its sender knows that all has arrived, or gives up.
+    SenderDone,
+}
+
+/// What a prepared flow waits for, at the host that sends it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct After {
+    /// The flow that the host waits for.
+    pub flow: FlowId,
+    /// The event of that flow.
+    pub cue: Cue,
+    /// Time between the event and the start.
+    pub pause: Picos,
+    /// The flow does not start later than this.
+    pub latest: Instant,
+}
+
+/// A flow that a host will start by itself, with its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Follower {
+    pub number: FlowId,
+    pub after: After,
+    pub lane: u64,
+    pub flow: Flow,
+}
+
 /// Collects the flows that a pattern plans.
 pub struct Planner<'a> {
     pub(crate) agenda: &'a mut Agenda,
     pub(crate) block: u32,
     /// Earliest start of a flow.
     pub(crate) earliest: Instant,
+    /// The flow that starts now; in [`crate::Traffic::begin`] and [`crate::Traffic::ended`] no flow does.
+    pub(crate) current: FlowId,
+    pub(crate) next_flow: &'a mut u32,
+    /// Flows that hosts start by themselves.
+    pub(crate) followers: &'a mut Vec<Follower>,
+    /// Followers that are no longer expected, and the time at which those that still should start do.
+    pub(crate) revoked: &'a mut Vec<(FlowId, Option<Instant>)>,
 }
 
 impl Planner<'_> {
@@ -219,6 +265,35 @@ impl Planner<'_> {
         if at < Instant::NEVER {
             self.agenda.heap.push(Reverse(Planned { at, block: self.block, lane, flow }));
         }
+    }
+
+    /// Lets the sender of `flow` start it by itself, as `after` says, and in the same instant if there is no pause. `after.flow`
+    /// is the flow that starts now ([`Planner::current`]) or one that follows it: its event has not happened yet, since
+    /// packets need time. The sender of `flow` is the host of that event.
+    ///
+    /// Returns the number of the flow. [`crate::Traffic::started`] is called when it has started.
+    pub fn follow(&mut self, after: After, lane: u64, flow: Flow) -> FlowId {
+        let number = FlowId::new(*self.next_flow);
+        *self.next_flow = self.next_flow.saturating_add(1);
+        self.followers.push(Follower { number, after, lane, flow });
+        number
+    }
+
+    /// The flow that starts now.
+    pub fn current(&self) -> FlowId {
+        self.current
+    }
+
+    /// What `follower` waits for will not happen: the flow failed. If it happens all the same, the flow starts, and its pattern
+    /// hears nothing of it.
+    pub fn forget(&mut self, follower: FlowId) {
+        self.revoked.push((follower, None));
+    }
+
+    /// Lets `follower` start at `at`, or as soon as possible, although what it waits for will not happen. Nothing changes if it
+    /// has started.
+    pub fn release(&mut self, follower: FlowId, at: Instant) {
+        self.revoked.push((follower, Some(at.max(self.earliest))));
     }
 
     /// The earliest time at which a flow can start in reply to an event now.

@@ -1,7 +1,7 @@
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, FlowId, HostId, Instant};
+use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 
-use crate::{Join, Part, Watch};
+use crate::{After, Join, Part, Watch};
 
 /// A flow that starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,12 +35,62 @@ pub struct FlowStart {
     pub part: Option<Part>,
     /// Ends of it that may affect other flows: a driver reports these without delay, and failures of such flows too.
     pub watch: Watch,
+    /// Whether a flow is or will be prepared that its sender starts when it is done with this one.
+    pub followed: bool,
 }
 
 impl FlowStart {
     /// Whether it is a further sender of a flow that was given out before.
     pub fn is_further_sender(&self) -> bool {
         self.part.is_some_and(|part| part.join == Join::Sources && part.index > 0)
+    }
+}
+
+/// A flow that its sender starts by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prepared {
+    /// The flow. Its start is [`Instant::NEVER`] until it is known, and so is its coflow.
+    pub start: FlowStart,
+    /// What it waits for.
+    pub after: After,
+    /// Its deadline, counted from its start, unless `start` has one.
+    pub deadline: Option<Picos>,
+}
+
+impl Prepared {
+    /// The flow as it starts at `at`.
+    pub fn starting(&self, at: Instant) -> FlowStart {
+        let deadline = self.start.deadline.or(self.deadline.map(|deadline| at.after(deadline)));
+        FlowStart { at, deadline, ..self.start }
+    }
+}
+
+/// What the application of a host is told to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Instruction {
+    /// Starts a flow at its time.
+    Start(FlowStart),
+    /// Starts a flow by itself when the time has come.
+    Prepare(Prepared),
+    /// Starts a prepared flow at this time at the latest, unless it has started.
+    Release {
+        /// The flow.
+        flow: FlowId,
+        /// Its sender.
+        src: HostId,
+        /// The time.
+        at: Instant,
+    },
+}
+
+impl Instruction {
+    /// The host that it is for.
+    pub fn host(&self) -> HostId {
+        match self {
+            Self::Start(start) => start.src,
+            Self::Prepare(prepared) => prepared.start.src,
+            Self::Release { src, .. } => *src,
+        }
     }
 }
 

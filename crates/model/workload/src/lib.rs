@@ -42,14 +42,14 @@ mod spread;
 mod text;
 mod workload;
 
-pub use agenda::{Ended, Flow, Join, Joins, Part, Planner, Watch};
+pub use agenda::{After, Cue, Ended, Flow, Join, Joins, Part, Planner, Watch};
 pub use common::{Coflow, Common};
 pub use distribution::{Reading, SizeDistribution};
 pub use error::{
     FileError, FileFault, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError,
 };
 pub use faults::FileErrors;
-pub use flow::{Completion, FlowStart};
+pub use flow::{Completion, FlowStart, Instruction, Prepared};
 pub use hosts::{Hosts, HostsError};
 pub use import::{
     Begin, Counts, FailedSwitch, Failure, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script,
@@ -64,4 +64,4 @@ pub use shipped::{SHIPPED, Shipped};
 pub use sizes::{FileName, FlowSize, Sizes};
 pub use spec::{TrafficSpec, WorkloadSpec};
 pub use spread::Spread;
-pub use workload::{CheckedWorkload, Workload};
+pub use workload::{Began, CheckedWorkload, Workload};

@@ -2,14 +2,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pullnet_rng::Seed;
-use pullnet_units::{FlowId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, Picos};
 
-use crate::agenda::{Agenda, Ended, Join, Joins, Part, Planned, Planner, Watch};
+use crate::agenda::{Agenda, Ended, Flow, Follower, Join, Joins, Part, Planned, Planner, Watch};
 use crate::blocks::{Block, blocks};
 use crate::common::Coflow;
 use crate::network::Network;
+use crate::pattern::Traffic;
 use crate::spec::WorkloadSpec;
-use crate::{Completion, FlowStart, WorkloadError};
+use crate::{Completion, FlowStart, Instruction, Prepared, WorkloadError};
 
 /// The property that flows of one block share if they are one coflow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +59,46 @@ struct Open {
     block: u32,
     lane: u64,
     watch: Watch,
+}
+
+/// A prepared flow that has not started, as far as is known.
+struct Expected {
+    block: u32,
+    lane: u64,
+    /// The coflow that its pattern states.
+    stated: Option<u32>,
+    /// The coflow of the session that it is a further part of.
+    coflow: Option<u32>,
+    src: HostId,
+    watch: Watch,
+    /// Its deadline: an instant, or the time from its start.
+    deadline: (Option<Instant>, Option<Picos>),
+    /// Whether it starts however late its event is.
+    is_certain: bool,
+    /// Whether its pattern has given it up.
+    forgotten: bool,
+}
+
+/// What is known of a prepared flow only when it has started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Began {
+    /// Number of its coflow.
+    pub coflow: Option<u32>,
+    /// Time by which all of its data should have arrived.
+    pub deadline: Option<Instant>,
+    /// Ends of it that are reported to its pattern.
+    pub watch: Watch,
+    /// Whether it would have started however late its event was.
+    pub is_certain: bool,
+}
+
+/// The latest session.
+#[derive(Clone, Copy)]
+struct Session {
+    /// Its first flow.
+    flow: FlowId,
+    at: Instant,
+    coflow: Option<u32>,
 }
 
 /// A workload that was checked against its network. Every run starts from a copy of it, so that nothing is read or built
@@ -118,19 +159,20 @@ impl CheckedWorkload {
             agenda: Agenda::default(),
             blocks: self.blocks.clone(),
             open: BTreeMap::new(),
+            expected: BTreeMap::new(),
+            instructions: Vec::new(),
             released: Vec::new(),
             tags: self.tags.clone(),
             tenants: self.tenants.clone(),
             coflows: Coflows::default(),
             signal,
             next_flow: 0,
-            session: FlowId::default(),
+            session: Session { flow: FlowId::default(), at: Instant::ZERO, coflow: None },
             horizon: Instant::ZERO,
         };
-        for (number, block) in (0u32..).zip(&mut workload.blocks) {
-            let mut planner =
-                Planner { agenda: &mut workload.agenda, block: number, earliest: Instant::ZERO };
-            block.traffic.begin(&mut planner);
+        for number in 0..workload.blocks.len() as u32 {
+            workload
+                .tell(number, Instant::ZERO, FlowId::default(), |traffic, planner| traffic.begin(planner));
         }
         workload
     }
@@ -144,6 +186,9 @@ pub struct Workload {
     agenda: Agenda,
     blocks: Vec<Block>,
     open: BTreeMap<FlowId, Open>,
+    expected: BTreeMap<FlowId, Expected>,
+    /// Instructions about prepared flows.
+    instructions: Vec<Instruction>,
     /// Flows that were watched and are not any more.
     released: Vec<FlowId>,
     tags: Vec<String>,
@@ -151,8 +196,7 @@ pub struct Workload {
     coflows: Coflows,
     signal: Picos,
     next_flow: u32,
-    /// The first flow of the latest session.
-    session: FlowId,
+    session: Session,
     /// Everything before this has been given out.
     horizon: Instant,
 }
@@ -167,16 +211,101 @@ impl Workload {
     /// How the caller slices time makes no difference.
     pub fn starts_before(&mut self, before: Instant, out: &mut Vec<FlowStart>) {
         while let Some(planned) = self.agenda.pop_before(before) {
-            out.push(self.start(&planned));
-            let mut planner =
-                Planner { agenda: &mut self.agenda, block: planned.block, earliest: planned.at };
-            let block = &mut self.blocks[planned.block as usize];
-            block.traffic.started(planned.lane, planned.at, &mut planner);
+            let Planned { at, block, lane, .. } = planned;
+            let start = self.start(&planned);
+            out.push(start);
+            self.tell(block, at, start.flow, |traffic, planner| traffic.started(lane, at, planner));
             if self.next_flow == u32::MAX {
                 self.agenda.clear(); // flow numbers are used up: nothing can start any more
             }
         }
         self.horizon = self.horizon.max(before);
+    }
+
+    /// Tells the pattern of a block something and carries out what it plans.
+    fn tell(
+        &mut self,
+        block: u32,
+        earliest: Instant,
+        current: FlowId,
+        say: impl FnOnce(&mut dyn Traffic, &mut Planner<'_>),
+    ) {
+        let (mut followers, mut revoked) = (Vec::new(), Vec::new());
+        let mut planner = Planner {
+            agenda: &mut self.agenda,
+            block,
+            earliest,
+            current,
+            next_flow: &mut self.next_flow,
+            followers: &mut followers,
+            revoked: &mut revoked,
+        };
+        say(&mut *self.blocks[block as usize].traffic, &mut planner);
+        for (flow, at) in revoked {
+            let Some(expected) = self.expected.get_mut(&flow) else { continue };
+            match at {
+                Some(at) => self.instructions.push(Instruction::Release { flow, src: expected.src, at }),
+                None => expected.forgotten = true,
+            }
+        }
+        followers.into_iter().for_each(|follower| self.prepare(block, &follower));
+    }
+
+    /// Prepares a flow that a host starts by itself.
+    fn prepare(&mut self, block: u32, follower: &Follower) {
+        let Follower { number, after, lane, flow } = *follower;
+        let Flow { src, watch, part, .. } = flow;
+        let further = part.is_some_and(|part| part.index > 0);
+        let drawn = self.blocks[block as usize].deadlines.next(further);
+        let deadline = flow.deadline.or(drawn);
+        let mut start = self.flow_start(number, Instant::NEVER, block, &flow);
+        if further {
+            // Deadlines of a session count from its start, at which nothing but the first part of it is planned.
+            start.deadline = deadline.map(|deadline| self.session.at.after(deadline));
+            start.coflow = self.session.coflow;
+        } else {
+            start.session = number;
+        }
+        let (stated, coflow) = (flow.coflow, start.coflow);
+        let is_certain = after.latest == Instant::NEVER;
+        let times = (start.deadline, deadline);
+        let expected = Expected {
+            block,
+            lane,
+            stated,
+            coflow,
+            src,
+            watch,
+            deadline: times,
+            is_certain,
+            forgotten: false,
+        };
+        self.expected.insert(number, expected);
+        self.instructions.push(Instruction::Prepare(Prepared { start, after, deadline }));
+    }
+
+    /// A host has started a prepared flow by itself, or will do so at `at`. Calls come in order of reports. `None` if it was not
+    /// prepared.
+    pub fn began(&mut self, flow: FlowId, at: Instant) -> Option<Began> {
+        let expected = self.expected.remove(&flow)?;
+        let Expected { block, lane, watch, deadline, is_certain, .. } = expected;
+        let rule = self.blocks[block as usize].coflow;
+        let coflow = expected.coflow.or_else(|| self.coflows.number(block, rule, at, expected.stated));
+        let deadline = deadline.0.or(deadline.1.map(|deadline| at.after(deadline)));
+        let watch = if expected.forgotten { Watch::Nothing } else { watch };
+        if watch != Watch::Nothing {
+            self.open.insert(flow, Open { block, lane, watch });
+        }
+        if !expected.forgotten {
+            let earliest = at.after(self.signal).max(self.horizon);
+            self.tell(block, earliest, flow, |traffic, planner| traffic.started(lane, at, planner));
+        }
+        Some(Began { coflow, deadline, watch, is_certain })
+    }
+
+    /// Takes what applications of hosts have to be told about prepared flows.
+    pub fn instructions(&mut self) -> impl Iterator<Item = Instruction> {
+        self.instructions.drain(..)
     }
 
     fn start(&mut self, planned: &Planned) -> FlowStart {
@@ -185,8 +314,18 @@ impl Workload {
         if flow.watch != Watch::Nothing {
             self.open.insert(FlowId::new(number.get()), Open { block, lane, watch: flow.watch });
         }
-        let common = &mut self.blocks[block as usize];
-        let drawn = common.deadlines.next(flow.part.is_some_and(|part| part.index > 0));
+        let drawn = self.blocks[block as usize].deadlines.next(flow.part.is_some_and(|part| part.index > 0));
+        let coflow = self.coflows.number(block, self.blocks[block as usize].coflow, at, flow.coflow);
+        let deadline = flow.deadline.or(drawn).map(|deadline| at.after(deadline));
+        if self.session.flow == number {
+            (self.session.at, self.session.coflow) = (at, coflow);
+        }
+        FlowStart { deadline, coflow, ..self.flow_start(number, at, block, &flow) }
+    }
+
+    /// Flow `flow` of a block, without deadline and coflow.
+    fn flow_start(&self, number: FlowId, at: Instant, block: u32, flow: &Flow) -> FlowStart {
+        let common = &self.blocks[block as usize];
         FlowStart {
             flow: number,
             at,
@@ -196,12 +335,13 @@ impl Workload {
             priority: flow.priority.unwrap_or(common.priority),
             tag: flow.tag.unwrap_or(common.tag),
             transport: common.transport,
-            deadline: flow.deadline.or(drawn).map(|deadline| at.after(deadline)),
+            deadline: None,
             tenant: flow.tenant.unwrap_or(common.tenant),
-            coflow: self.coflows.number(block, common.coflow, at, flow.coflow),
-            session: self.session,
+            coflow: None,
+            session: self.session.flow,
             part: flow.part,
             watch: flow.watch,
+            followed: flow.followed,
         }
     }
 
@@ -209,15 +349,15 @@ impl Workload {
     /// neighbouring lanes.
     fn number(&mut self, part: Option<Part>) -> FlowId {
         match part {
-            Some(Part { join: Join::Sources, index, .. }) if index > 0 => return self.session,
+            Some(Part { join: Join::Sources, index, .. }) if index > 0 => return self.session.flow,
             Some(Part { index, .. }) if index > 0 => {
                 debug_assert_eq!(
-                    self.session.plus(index.into()).get(),
+                    self.session.flow.plus(index.into()).get(),
                     self.next_flow,
                     "a part of another session"
                 );
             }
-            _ => self.session = FlowId::new(self.next_flow),
+            _ => self.session.flow = FlowId::new(self.next_flow),
         }
         self.next_flow += 1;
         FlowId::new(self.next_flow - 1)
@@ -227,19 +367,19 @@ impl Workload {
     /// watched, or that was reported before, changes nothing.
     pub fn completed(&mut self, done: Completion) {
         let Some(open) = self.open.get_mut(&done.flow) else { return };
-        if !done.failed && !open.watch.wants(done.side) {
-            return;
-        }
+        let expected = open.watch.wants(done.side);
         open.watch = if done.failed { Watch::Nothing } else { open.watch.without(done.side) };
-        let (number, lane) = (open.block, open.lane);
-        if open.watch == Watch::Nothing {
+        let (number, lane, watch) = (open.block, open.lane, open.watch);
+        if watch == Watch::Nothing {
             self.open.remove(&done.flow);
             self.released.push(done.flow);
         }
+        if !done.failed && !expected {
+            return;
+        }
         let earliest = done.at.after(self.signal).max(self.horizon);
-        let mut planner = Planner { agenda: &mut self.agenda, block: number, earliest };
         let ended = Ended { lane, at: done.at, side: done.side, failed: done.failed };
-        self.blocks[number as usize].traffic.ended(&ended, &mut planner);
+        self.tell(number, earliest, FlowId::default(), |traffic, planner| traffic.ended(&ended, planner));
     }
 
     /// Takes the flows whose ends mattered ([`FlowStart::watch`]) and do not any more.

@@ -4,6 +4,7 @@ use pullnet_probes::{Seen, Watches};
 use pullnet_session::{HostLog, News, Report, Share, flow_of};
 use pullnet_transport::{Event, FailureReason, Words};
 use pullnet_units::{FlowId, Instant, Picos};
+use pullnet_workload::Cue;
 
 use super::{Host, HostContext};
 use crate::network::Network;
@@ -71,6 +72,16 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn ended(&mut self, cx: &mut HostContext<'_, W>, now: Instant, flow: FlowId, mark: u64, news: News) {
         self.fingerprint.add(now, flow.get().into(), mark);
         cx.reports.push(Report { at: now, flow, news });
+        self.cue(cx, now, flow, Cue::SenderDone);
+    }
+
+    /// Lets the application start the flow that waits for something that happens to `flow` here.
+    fn cue(&mut self, cx: &mut HostContext<'_, W>, now: Instant, flow: FlowId, cue: Cue) {
+        let Some(application) = &mut self.application else { return };
+        if let Some(start) = application.on(flow, cue, now) {
+            cx.reports.push(Report { at: now, flow: start.flow, news: News::Begins(start.at) });
+            self.plan(start);
+        }
     }
 
     #[inline(never)]
@@ -81,6 +92,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
         self.abandon(cx.reports, cx.log, now, slot);
         self.incoming[slot] = Incoming { flow, ..Incoming::default() };
+        self.cue(cx, now, flow, Cue::FirstPacket);
     }
 
     /// The flow in `slot` is forgotten before its end.
@@ -131,6 +143,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         incoming.close_share(cx.log);
         self.fingerprint.add(now, flow.get().into(), 5);
         cx.reports.push(Report { at: now, flow, news: News::Received { delivered, in_window } });
+        self.cue(cx, now, flow, Cue::Received);
     }
 
     fn acked(&self, cx: &mut HostContext<'_, W>, now: Instant, flow: FlowId, latency: Picos) {

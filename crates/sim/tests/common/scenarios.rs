@@ -253,6 +253,17 @@ fn pdq() -> impl Strategy<Value = String> {
     )
 }
 
+/// The switch of SCDP, for its transports only.
+pub fn scdp(mtu: u32, header: u32) -> impl Strategy<Value = String> {
+    let trimmed = select(&[64u32, 101][..]);
+    (1u32..=10, select(&["3 packets", "72 kB"][..]), trimmed).prop_map(move |(data, control, trimmed)| {
+        let trimmed = trimmed.clamp(header, mtu + header - 1);
+        format!(
+            "kind = \"scdp\"\ndata_queue = \"{data} packets\"\ncontrol_queue = \"{control}\"\ntrim_to = \"{trimmed} B\"\n"
+        )
+    })
+}
+
 /// A switch with a choice of paths; the second part says whether the sender chooses.
 fn forwarded(kind: impl Strategy<Value = String>) -> impl Strategy<Value = (String, bool)> {
     (kind, select(&["path", "path", "random", "ecmp", "least-loaded"][..]))
@@ -352,7 +363,7 @@ pub fn transport(mtu: u32, header: u32) -> impl Strategy<Value = (String, String
 }
 
 /// As [`transport`], for one of `protocols`.
-fn transport_among(
+pub fn transport_among(
     protocols: Vec<ProtocolEntry>,
     mtu: u32,
     header: u32,
@@ -372,7 +383,7 @@ fn transport_among(
 fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
     let most = if hosts > 16 { 8u32 } else { 25 };
     let size = (0..=most, 1..=mtu).prop_map(move |(packets, rest)| packets * mtu + rest);
-    let least = if hosts >= 6 { 11u32 } else { 10 };
+    let least = if hosts >= 6 { 13u32 } else { 12 };
     let deadline = select(&["", "", "deadline = \"60 us\"\n", "deadline = \"2 ms\"\n"][..]);
     let when = (0u64..20, deadline);
     (0..least, size, 1u32..=3, when, 0u8..3).prop_map(move |(kind, size, some, (start, deadline), priority)| {
@@ -398,14 +409,48 @@ fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
                     how.0, how.1, size + few
                 )
             }
+            10 => replicate(hosts, size, some),
+            11 => fetch(hosts, size + some, some),
             _ => format!("kind = \"in-and-out\"\nsize = \"{size} B\""),
         };
         format!("\n[[traffic]]\n{own}\nstart = \"{start} us\"\npriority = {priority}\n{deadline}")
     })
 }
 
+/// One-to-many of `size` bytes, among `hosts` hosts. Who knows the transport writes [`COPIES`].
+pub fn replicate(hosts: u32, size: u32, some: u32) -> String {
+    let many = (some + 1).min(hosts - 1);
+    format!(
+        "kind = \"replicate\"\nsize = \"{size} B\"\nreceivers = {many}\nsessions = {some}\noutside_rack = false\n{COPIES}"
+    )
+}
+
+/// Many-to-one of `size` bytes, among `hosts` hosts. Who knows the transport writes [`PARTS`].
+pub fn fetch(hosts: u32, size: u32, some: u32) -> String {
+    let many = some.min(hosts - 1);
+    format!(
+        "kind = \"fetch\"\nsize = \"{size} B\"\nsources = {many}\nsessions = {some}\noutside_rack = false\n{PARTS}"
+    )
+}
+
+/// Stands for how a session with several receivers is carried.
+const COPIES: &str = "copies = ?";
+/// Stands for how a session with several senders is carried.
+const PARTS: &str = "parts = ?";
+
+/// The traffic block `block` as `transport` carries it: in packets that switches copy and symbols that any sender may send if it
+/// knows how, in flows of their own otherwise.
+pub fn carried_by(transport: &str, block: &str) -> String {
+    let joint = ["scdp", "polyraptor"].iter().any(|name| transport.contains(&format!("\"{name}\"")));
+    // Every other session of the others is a chain, by the length of the text.
+    let apart = if block.len().is_multiple_of(2) { "unicast" } else { "chain" };
+    let (copies, parts) = if joint { ("multicast", "coded") } else { (apart, "plain") };
+    let block = block.replace(COPIES, &format!("copies = \"{copies}\""));
+    block.replace(PARTS, &format!("parts = \"{parts}\""))
+}
+
 /// Something that goes wrong at `place`.
-fn fault(place: &'static str) -> impl Strategy<Value = String> {
+pub fn fault(place: &'static str) -> impl Strategy<Value = String> {
     let what = select(
         &[
             "loss = 0.01",
@@ -435,10 +480,13 @@ fn blocks(hosts: u32, mtu: u32) -> impl Strategy<Value = Vec<String>> {
 
 /// Transports and traffic: one transport that carries everything, or one for each of two blocks.
 fn carried(transports: &[String], blocks: &[String]) -> (String, String) {
+    let all =
+        |transport: &String| blocks.iter().map(|block| carried_by(transport, block)).collect::<String>();
     let [first, second] = transports else {
-        return (format!("[transport]\n{}", transports[0]), blocks.concat());
+        return (format!("[transport]\n{}", transports[0]), all(&transports[0]));
     };
-    let [one, two] = blocks else { return (format!("[transport]\n{first}"), blocks.concat()) };
+    let [one, two] = blocks else { return (format!("[transport]\n{first}"), all(first)) };
+    let (one, two) = (&carried_by(first, one), &carried_by(second, two));
     let name = |number: u32| format!("\"number {number}\"");
     let transport = |number, text| format!("[[transport]]\nname = {}\n{text}", name(number));
     let block = |number, text| format!("{text}transport = {}\n", name(number));
@@ -460,6 +508,7 @@ pub fn any_scenario() -> impl Strategy<Value = String> {
             8 => (transports(), switch(mtu, header)),
             1 => (with(&["d3", "rcp"]), forwarded(d3())),
             1 => (with(&["pdq"]), forwarded(pdq())),
+            1 => (with(&["scdp", "polyraptor"]), forwarded(scdp(mtu, header))),
         ];
         let rest = (pairs, blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
         rest.prop_map(move |((transports, (switch, chooses)), blocks, faults)| {

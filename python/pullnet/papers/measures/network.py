@@ -39,6 +39,18 @@ def utilisation_same(data: Data, experiment: str, key: str, first: Value, second
     return Measured(holds=high - low <= points / 100, details=found)
 
 
+def utilisation_below(data: Data, experiments: list[str], key: str, at: At) -> Measured:
+    """Whether the network is used less in the first of two experiments than in the second at every value of `key`."""
+    details: dict[str, float] = {}
+    holds = True
+    for value in data.values(experiments[0], key):
+        found = [mean(utilisation_at(data, name, {**at, key: value})) for name in experiments]
+        details |= {f"{key} {value} {name}": used for name, used in zip(experiments, found, strict=True)}
+        less, more = found
+        holds &= less < more
+    return Measured(holds=holds, details=details)
+
+
 def falls_with_size(data: Data, experiment: str, least: float, most: float) -> Measured:
     """Whether the utilisation falls with every larger network, in all by a stated number of points."""
     sizes = data.values(experiment, "k")

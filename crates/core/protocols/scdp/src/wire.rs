@@ -13,7 +13,6 @@ const WORDS: usize = 4 * 6;
 impl Framed for Scdp {
     const NUMBER: u8 = 4;
     const HEADERS: usize = FRAME_HEADERS + WORDS;
-    const PRIORITIES: bool = true;
 
     fn data(header: &ScdpHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {

@@ -3,18 +3,19 @@ use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
 use super::plan::{Others, WaitFor};
-use crate::agenda::{Ended, Planner};
+use crate::agenda::{After, Cue, Ended, Planner};
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::spread::Spread;
-use crate::{Flow, SizeDistribution};
+use crate::{Flow, SizeDistribution, Watch};
 
 settings! {
     /// Every sender keeps a number of connections busy: when a flow has ended, or failed, the next one starts after a
     /// pause. With one connection from one host to another it is the probe of NDP's Figure 15.
     pub struct ClosedLoop {
-        /// Pause between the end of a flow and the start of the next.
+        /// Pause between the end of a flow and the start of the next, which its sender starts by itself. With wait_for = "received",
+        /// values below the delay of the shortest link act like that delay.
         think: Picos = "0 ps",
         /// Whether the pause varies.
         think_spread: Spread = "fixed",
@@ -94,18 +95,39 @@ struct Loops {
 }
 
 impl Loops {
-    fn plan_next(&mut self, at: Instant, lane: u64, planner: &mut Planner<'_>) {
+    /// The next flow on `lane`, and the pause before it that `paused` draws; `None` if there is none.
+    fn next(&mut self, lane: u64, paused: bool) -> Option<(Picos, Flow)> {
         let connection = &mut self.connections[lane as usize];
-        if connection.left == 0 || at.max(planner.earliest()) > self.until {
-            return;
+        if connection.left == 0 {
+            return None;
         }
         if connection.left != u32::MAX {
             connection.left -= 1;
         }
-        let size = self.sizes.sample(&mut connection.chance);
-        let dst = self.others.pick(connection.src, &mut connection.chance);
-        let flow = Flow::new(connection.src, dst, Some(size)).watched(self.settings.wait_for.watch());
-        planner.plan(at, lane, flow);
+        let Self { settings, sizes, others, .. } = self;
+        let chance = &mut connection.chance;
+        let pause = if paused { settings.think_spread.draw(settings.think, chance) } else { Picos(0) };
+        let size = sizes.sample(chance);
+        let flow = Flow::new(connection.src, others.pick(connection.src, chance), Some(size));
+        let followed = connection.left > 0 && settings.wait_for == WaitFor::Acknowledged;
+        Some((pause, Flow { followed, ..flow }))
+    }
+
+    /// Plans the next flow on `lane`, a pause after `at`.
+    fn plan_next(&mut self, at: Instant, lane: u64, paused: bool, planner: &mut Planner<'_>) {
+        let Some((pause, flow)) = self.next(lane, paused) else { return };
+        let at = at.after(pause);
+        if at.max(planner.earliest()) <= self.until {
+            planner.plan(at, lane, flow.watched(self.watch()));
+        }
+    }
+
+    /// The end of a flow at its receiver is known to the sender only by a message that no host sends.
+    fn watch(&self) -> Watch {
+        match self.settings.wait_for {
+            WaitFor::Received => Watch::Received,
+            WaitFor::Acknowledged => Watch::Nothing,
+        }
     }
 }
 
@@ -114,13 +136,21 @@ impl Traffic for Loops {
         let ramp = self.settings.ramp.0 as f64;
         for lane in 0..self.connections.len() {
             let late = if ramp > 0.0 { (self.connections[lane].chance.unit() * ramp) as u64 } else { 0 };
-            self.plan_next(self.start.after(Picos(late)), lane as u64, planner);
+            self.plan_next(self.start.after(Picos(late)), lane as u64, false, planner);
+        }
+    }
+
+    fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
+        if self.settings.wait_for == WaitFor::Received {
+            return;
+        }
+        if let Some((pause, flow)) = self.next(lane, true) {
+            let (flow_before, latest) = (planner.current(), self.until);
+            planner.follow(After { flow: flow_before, cue: Cue::SenderDone, pause, latest }, lane, flow);
         }
     }
 
     fn ended(&mut self, ended: &Ended, planner: &mut Planner<'_>) {
-        let chance = &mut self.connections[ended.lane as usize].chance;
-        let pause = self.settings.think_spread.draw(self.settings.think, chance);
-        self.plan_next(ended.at.after(pause), ended.lane, planner);
+        self.plan_next(ended.at, ended.lane, true, planner);
     }
 }

@@ -4,7 +4,7 @@ use pullnet_settings::settings;
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
-use super::sessions::{Copies, Parts, share};
+use super::sessions::{Copies, Parts, follow_in_chain, share};
 use crate::agenda::{Ended, Planner};
 use crate::error::{FileFault, ListFault, MatrixFault};
 use crate::faults::{Faults, FileErrors};
@@ -241,6 +241,8 @@ impl Scripted {
         start: Picos,
     ) {
         match flow.begin {
+            // The first packet of the flow before it starts it.
+            Begin::At(_) if self.continues_chain(flow) => {}
             Begin::At(at) => Arc::make_mut(&mut self.timed).push((at.after(start), lane)),
             Begin::Trigger(trigger) => self.triggers[trigger].targets.push(lane),
         }
@@ -252,10 +254,27 @@ impl Scripted {
         };
         let ScriptFlow { size, priority, deadline, coflow, when_sent, when_received, .. } = *flow;
         let (part, size) = self.part(flow.part, size);
-        let flow = Flow { src, dst, size, priority, tag, deadline, tenant, coflow, part, watch };
+        let followed = false;
+        let flow = Flow { src, dst, size, priority, tag, deadline, tenant, coflow, part, watch, followed };
         Arc::make_mut(&mut self.flows).push(flow);
         let links = Links { when_sent, when_received };
         Arc::make_mut(&mut self.links).push(links);
+    }
+
+    /// Whether `flow` is forwarded by the receiver of the flow before it.
+    fn continues_chain(&self, flow: &ScriptFlow) -> bool {
+        self.copies == Copies::Chain && matches!(flow.part, Some((Many::Receivers, 1.., _)))
+    }
+
+    /// The flows that follow the flow on `lane` if that begins a chain.
+    fn chain(&self, lane: u64) -> Vec<Flow> {
+        let first = &self.flows[lane as usize];
+        let Some(Part { index: 0, of, .. }) = first.part.filter(|_| self.copies == Copies::Chain) else {
+            return Vec::new();
+        };
+        let rest = &self.flows[lane as usize + 1..lane as usize + usize::from(of)];
+        // The flows of several senders have one receiver.
+        if rest.first().is_some_and(|next| next.src == first.dst) { rest.to_vec() } else { Vec::new() }
     }
 
     /// The place of a flow in the session that its line states, and how much it carries of `size`.
@@ -294,6 +313,7 @@ impl Traffic for Scripted {
 
     /// A flow with a start time is followed by the next one; only one of them is planned at a time.
     fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
+        follow_in_chain(planner, lane, self.chain(lane));
         if self.next > 0 && u64::from(self.timed[self.next - 1].1) == lane {
             self.plan_timed(planner);
         }

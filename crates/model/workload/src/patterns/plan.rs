@@ -6,11 +6,11 @@ use pullnet_rng::Stream;
 use pullnet_settings::choice;
 use pullnet_units::{HostId, Id, Instant};
 
+use crate::Problem;
 use crate::agenda::{Flow, Planner};
 use crate::hosts::Hosts;
 use crate::pattern::Traffic;
 use crate::scene::{Noted, Scene};
-use crate::{Problem, Watch};
 
 choice! {
     /// Which hosts of several.
@@ -31,15 +31,6 @@ choice! {
         Acknowledged = "acknowledged",
         /// All has arrived.
         Received = "received",
-    }
-}
-
-impl WaitFor {
-    pub(crate) const fn watch(self) -> Watch {
-        match self {
-            Self::Acknowledged => Watch::Acknowledged,
-            Self::Received => Watch::Received,
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 use pullnet_rng::Stream;
 use pullnet_settings::settings;
-use pullnet_units::{Bytes, HostId, Instant, Picos};
+use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 
 use super::plan::Others;
-use crate::agenda::{Ended, Planner};
+use crate::agenda::{After, Cue, Ended, Planner};
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
@@ -12,7 +12,8 @@ use crate::{Flow, Problem, SizeDistribution, Watch};
 
 settings! {
     /// Clients send a request to a random server and get a response, one after the other on every connection. Request
-    /// and response are flows of their own. If one of them fails, the client goes on with its next request.
+    /// and response are flows of their own. Servers answer as soon as a request has arrived, and clients go on as soon as a
+    /// response has. If one of the two fails, the client goes on with its next request.
     pub struct RequestResponse {
         /// Bytes of a request.
         request: Bytes = "1 kB" in "1 B" => "1000 TB",
@@ -61,8 +62,13 @@ impl Pattern for RequestResponse {
         let sizes = sizes?;
         let hosts = from.iter().flat_map(|host| (0..self.connections_per_host).map(|_| *host));
         let left = self.requests_per_connection.unwrap_or(u32::MAX);
-        let client =
-            |(lane, host)| Client { host, server: host, asking: false, left, chance: scene.stream(lane) };
+        let client = |(lane, host)| Client {
+            host,
+            server: host,
+            state: State::Idle,
+            left,
+            chance: scene.stream(lane),
+        };
         let start = scene.start();
         Ok(Box::new(Exchanges {
             clients: (0..).zip(hosts).map(client).collect(),
@@ -93,11 +99,24 @@ impl RequestResponse {
 struct Client {
     host: HostId,
     server: HostId,
-    /// Whether the flow under way is the request.
-    asking: bool,
+    state: State,
     /// Requests that it may still send; u32::MAX for any number.
     left: u32,
     chance: Stream,
+}
+
+/// The flow under way on a connection, and the one that a host starts after it.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Idle,
+    /// A request; the server starts the response `answer`.
+    Asking {
+        answer: FlowId,
+    },
+    /// A response; the client starts the request `next` the time `pause` after it.
+    Answering {
+        next: Option<(FlowId, Picos)>,
+    },
 }
 
 /// Requests and responses at work.
@@ -112,40 +131,80 @@ struct Exchanges {
 }
 
 impl Exchanges {
-    fn ask(&mut self, at: Instant, lane: u64, planner: &mut Planner<'_>) {
+    /// The next request on `lane`; `None` if it has none left.
+    fn request(&mut self, lane: u64) -> Option<Flow> {
         let client = &mut self.clients[lane as usize];
-        if client.left == 0 || at.max(planner.earliest()) > self.until {
-            return;
+        if client.left == 0 {
+            return None;
         }
         if client.left != u32::MAX {
             client.left -= 1;
         }
         client.server = self.others.pick(client.host, &mut client.chance);
-        client.asking = true;
         let flow = Flow::new(client.host, client.server, Some(self.settings.request));
-        planner.plan(at, lane, flow.watched(Watch::Received));
+        Some(flow.watched(Watch::Failure))
     }
 
-    fn answer(&mut self, at: Instant, lane: u64, planner: &mut Planner<'_>) {
+    fn pause(&mut self, lane: u64) -> Picos {
+        let chance = &mut self.clients[lane as usize].chance;
+        self.settings.think_spread.draw(self.settings.think, chance)
+    }
+
+    fn plan_request(&mut self, at: Instant, lane: u64, planner: &mut Planner<'_>) {
+        self.clients[lane as usize].state = State::Idle;
+        if at.max(planner.earliest()) <= self.until
+            && let Some(flow) = self.request(lane)
+        {
+            planner.plan(at, lane, flow);
+        }
+    }
+
+    /// A request has started: its server will answer.
+    fn prepare_answer(&mut self, lane: u64, planner: &mut Planner<'_>) {
         let client = &mut self.clients[lane as usize];
-        client.asking = false;
         let size = self.sizes.sample(&mut client.chance);
-        let flow = Flow::new(client.server, client.host, Some(size));
-        planner.plan(at, lane, flow.watched(Watch::Received));
+        let flow = Flow::new(client.server, client.host, Some(size)).watched(Watch::Failure);
+        let (pause, latest) = (self.settings.service, Instant::NEVER);
+        let after = After { flow: planner.current(), cue: Cue::Received, pause, latest };
+        client.state = State::Asking { answer: planner.follow(after, lane, flow) };
+    }
+
+    /// A response has started: its client will ask again.
+    fn prepare_request(&mut self, lane: u64, planner: &mut Planner<'_>) {
+        let pause = self.pause(lane);
+        let after = After { flow: planner.current(), cue: Cue::Received, pause, latest: self.until };
+        let next = self.request(lane).map(|flow| (planner.follow(after, lane, flow), pause));
+        self.clients[lane as usize].state = State::Answering { next };
     }
 }
 
 impl Traffic for Exchanges {
     fn begin(&mut self, planner: &mut Planner<'_>) {
-        (0..self.clients.len() as u64).for_each(|lane| self.ask(self.start, lane, planner));
+        (0..self.clients.len() as u64).for_each(|lane| self.plan_request(self.start, lane, planner));
     }
 
-    fn ended(&mut self, ended: &Ended, planner: &mut Planner<'_>) {
-        let client = &mut self.clients[ended.lane as usize];
-        if client.asking && !ended.failed {
-            return self.answer(ended.at.after(self.settings.service), ended.lane, planner);
+    fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
+        match self.clients[lane as usize].state {
+            State::Asking { answer } if answer == planner.current() => self.prepare_request(lane, planner),
+            _ => self.prepare_answer(lane, planner),
         }
-        let pause = self.settings.think_spread.draw(self.settings.think, &mut client.chance);
-        self.ask(ended.at.after(pause), ended.lane, planner);
+    }
+
+    /// A flow failed.
+    fn ended(&mut self, ended: &Ended, planner: &mut Planner<'_>) {
+        match self.clients[ended.lane as usize].state {
+            State::Asking { answer } => {
+                planner.forget(answer);
+                let pause = self.pause(ended.lane);
+                self.plan_request(ended.at.after(pause), ended.lane, planner);
+            }
+            State::Answering { next: Some((next, pause)) } => {
+                let at = ended.at.after(pause);
+                if at.max(planner.earliest()) <= self.until {
+                    planner.release(next, at);
+                }
+            }
+            State::Answering { next: None } | State::Idle => {}
+        }
     }
 }

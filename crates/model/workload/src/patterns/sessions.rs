@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use pullnet_rng::Stream;
 use pullnet_settings::{choice, settings};
-use pullnet_units::{Bytes, HostId, Instant};
+use pullnet_units::{Bytes, HostId, Instant, Picos};
 
 use super::plan::{below, some_of};
 use super::{Choose, plan::affordable};
-use crate::agenda::Planner;
+use crate::agenda::{After, Cue, Planner};
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
@@ -23,8 +23,7 @@ choice! {
         /// In a flow of its own to each receiver, by any transport (multi-unicast).
         Unicast = "unicast",
         /// From the sender to the first receiver, from there to the second, and so on, in a flow each, by any transport (daisy
-        /// chain). A host forwards as soon as it receives: the flows start together, and the way of the first packet to
-        /// each host is left out.
+        /// chain). A host begins to forward with the first packet that it receives.
         Chain = "chain",
     }
 }
@@ -237,7 +236,8 @@ impl Build {
         let left = self.sessions.map_or(hubs.len() as u64, u64::from);
         let gap = self.rate.map(|rate| 1e12 / rate);
         let (at, chance) = (scene.start(), [0, 1, 2].map(|index| scene.stream(index)));
-        Ok(Box::new(Sessions { kind, size: size.0, hubs, partners, left, gap, at, begun: 0, chance }))
+        let (size, chain) = (size.0, Vec::new());
+        Ok(Box::new(Sessions { kind, size, hubs, partners, left, gap, at, begun: 0, chance, chain }))
     }
 
     /// Partners for each session of `hubs`; otherwise a hub that has too few, and how many it has.
@@ -340,6 +340,16 @@ impl Partners {
     }
 }
 
+/// Lets each of `flows` start with the first packet of the flow before it. The first of them follows the flow that starts now, on
+/// `lane`; the lanes of the others come after it.
+pub(crate) fn follow_in_chain(planner: &mut Planner<'_>, lane: u64, flows: impl IntoIterator<Item = Flow>) {
+    let mut before = planner.current();
+    for (lane, flow) in (lane + 1..).zip(flows) {
+        let after = After { flow: before, cue: Cue::FirstPacket, pause: Picos::ZERO, latest: Instant::NEVER };
+        before = planner.follow(after, lane, flow);
+    }
+}
+
 /// Sequential sessions: the next one is planned when the last flow of its predecessor has started. Lane: number of the flow.
 #[derive(Clone)]
 struct Sessions {
@@ -354,6 +364,8 @@ struct Sessions {
     begun: u64,
     /// Chance of gaps, hubs and partners.
     chance: [Stream; 3],
+    /// The flows of the latest session that start with the first packet of the flow before them.
+    chain: Vec<Flow>,
 }
 
 impl Sessions {
@@ -372,9 +384,15 @@ impl Sessions {
         let others = self.partners.draw(hub, partners);
         let first = self.begun * others.len() as u64;
         self.begun += 1;
-        for index in 0..others.len() as u16 {
-            let flow = self.kind.flow(self.hubs[hub], &others, index, self.size);
-            planner.plan(self.at, first + u64::from(index), flow);
+        let (kind, size, hub) = (self.kind, self.size, self.hubs[hub]);
+        let mut flows = (0..others.len() as u16).map(|index| kind.flow(hub, &others, index, size));
+        if self.kind == Kind::Chain {
+            flows.next().into_iter().for_each(|flow| planner.plan(self.at, first, flow));
+            self.chain = flows.collect();
+            return;
+        }
+        for (lane, flow) in (first..).zip(flows) {
+            planner.plan(self.at, lane, flow);
         }
     }
 }
@@ -394,7 +412,11 @@ impl Traffic for Sessions {
     }
 
     fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
-        if lane + 1 == self.begun * self.partners.many as u64 {
+        let many = self.partners.many as u64;
+        if self.kind == Kind::Chain && lane.is_multiple_of(many) {
+            follow_in_chain(planner, lane, core::mem::take(&mut self.chain));
+            self.plan_next(planner);
+        } else if self.kind != Kind::Chain && lane + 1 == self.begun * many {
             self.plan_next(planner);
         }
     }

@@ -7,7 +7,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{BitsPerSec, Bytes, FlowId, Instant, Picos};
 use pullnet_workload::{
-    CheckedWorkload, Completion, FlowStart, Network, TrafficSpec, Workload, WorkloadSpec,
+    CheckedWorkload, Completion, Cue, FlowStart, Instruction, Network, Prepared, TrafficSpec, Workload,
+    WorkloadSpec,
 };
 
 pub const SIGNAL: Picos = Picos::from_micros(1);
@@ -44,28 +45,70 @@ pub fn fct(start: &FlowStart) -> Option<Picos> {
     Some(Picos::from_micros(10 + u64::from(start.src.get() * 7 + start.dst.get()) % 13) + Picos(bytes * 800))
 }
 
-pub type Ends = BTreeMap<(Instant, u32, bool), ()>;
+/// Flows under way, and the hosts' applications.
+#[derive(Default)]
+pub struct Hosts {
+    /// Everything that has started.
+    pub out: Vec<FlowStart>,
+    prepared: Vec<Prepared>,
+    /// Time, flow, and whether it is the sender's end.
+    ends: BTreeMap<(Instant, u32, bool), ()>,
+}
 
-/// Runs `workload` until `end` in windows whose lengths (at most the signal delay) `windows` gives.
-pub fn drive(mut workload: Workload, end: Instant, mut windows: impl FnMut() -> Picos) -> Vec<FlowStart> {
-    let (mut out, mut ends, mut now) = (Vec::new(), Ends::new(), Instant::ZERO);
-    while now < end && !(workload.exhausted() && ends.is_empty()) {
-        now = now.after(windows()).min(end);
-        let from = out.len();
-        workload.starts_before(now, &mut out);
-        for start in &out[from..] {
-            let Some(fct) = fct(start) else { continue };
-            let done = start.at + fct;
-            ends.insert((done, start.flow.get(), false), ());
-            ends.insert((done + Picos::from_micros(5), start.flow.get(), true), ());
-        }
-        while let Some(entry) = ends.first_entry().filter(|entry| entry.key().0 < now) {
+impl Hosts {
+    fn begin(&mut self, start: FlowStart) {
+        self.out.push(start);
+        let Some(fct) = fct(&start) else { return };
+        let done = start.at + fct;
+        self.ends.insert((done, start.flow.get(), false), ());
+        self.ends.insert((done + Picos::from_micros(5), start.flow.get(), true), ());
+    }
+
+    /// What starts before `now`.
+    pub fn starts(&mut self, workload: &mut Workload, now: Instant) {
+        let mut starts = Vec::new();
+        workload.starts_before(now, &mut starts);
+        starts.into_iter().for_each(|start| self.begin(start));
+        self.prepared.extend(workload.instructions().map(|instruction| match instruction {
+            Instruction::Prepare(prepared) => prepared,
+            other => panic!("no flow fails: {other:?}"),
+        }));
+    }
+
+    /// What ends before `now`, and what hosts start because of it.
+    fn ends(&mut self, workload: &mut Workload, now: Instant) {
+        let mut completions = Vec::new();
+        while let Some(entry) = self.ends.first_entry().filter(|entry| entry.key().0 < now) {
             let (at, flow, sender) = *entry.key();
             entry.remove();
-            let side = if sender { Side::Sender } else { Side::Receiver };
-            workload.completed(Completion { flow: FlowId::new(flow), at, side, failed: false });
+            let (flow, side) = (FlowId::new(flow), if sender { Side::Sender } else { Side::Receiver });
+            completions.push(Completion { flow, at, side, failed: false });
+            let cue = if sender { Cue::SenderDone } else { Cue::Received };
+            let waits = |other: &Prepared| (other.after.flow, other.after.cue) == (flow, cue);
+            let Some(found) = self.prepared.iter().position(waits) else { continue };
+            let Prepared { after, .. } = self.prepared[found];
+            let start = self.prepared.remove(found).starting(at.after(after.pause));
+            if start.at <= after.latest {
+                workload.began(start.flow, start.at);
+                self.begin(start);
+            }
         }
+        completions.into_iter().for_each(|completion| workload.completed(completion));
     }
+}
+
+/// Runs `workload` until `end` in windows whose lengths (at most the signal delay) `windows` gives. Starts are in order of time.
+pub fn drive(mut workload: Workload, end: Instant, mut windows: impl FnMut() -> Picos) -> Vec<FlowStart> {
+    let (mut hosts, mut now) = (Hosts::default(), Instant::ZERO);
+    while now < end && !(workload.exhausted() && hosts.ends.is_empty()) {
+        now = now.after(windows()).min(end);
+        hosts.starts(&mut workload, now);
+        hosts.ends(&mut workload, now);
+    }
+    // What starts by itself after a pause may do so after the end.
+    let mut out = hosts.out;
+    out.retain(|start| start.at < end);
+    out.sort_by_key(|start| (start.at, start.flow));
     out
 }
 

@@ -6,8 +6,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{FlowId, Instant, Picos};
 use pullnet_workload::{
-    CheckedWorkload, ClosedLoop, Completion, FlowSize, Incast, Matrix, Poisson, Random, RequestResponse,
-    Sizes, Spread, StartUnit, TrafficSpec, WorkloadSpec,
+    CheckedWorkload, ClosedLoop, Completion, FlowSize, FlowStart, Incast, Matrix, Poisson, Random,
+    RequestResponse, Sizes, Spread, StartUnit, TrafficSpec, WaitFor, WorkloadSpec,
 };
 
 /// Every reactive and every lazy kind at once.
@@ -47,6 +47,16 @@ fn everything() -> WorkloadSpec {
     .with_file("a.cm", chain)
 }
 
+/// Starts without their numbers, in order: flows that hosts start by themselves are numbered when they are prepared.
+fn unnumbered(starts: &[FlowStart]) -> Vec<String> {
+    let none = FlowId::default();
+    let text =
+        |start: &FlowStart| format!("{:?}", FlowStart { flow: none, session: none, coflow: None, ..*start });
+    let mut starts: Vec<_> = starts.iter().map(|start| (start.at, text(start))).collect();
+    starts.sort();
+    starts.into_iter().map(|(_, text)| text).collect()
+}
+
 const END: Instant = Instant(400_000_000);
 
 proptest! {
@@ -58,8 +68,11 @@ proptest! {
         let mut chance = Seed(slicer).stream("slices", 0);
         let sliced = drive(workload(&everything(), 8, seed), END, || Picos(1 + chance.bits() % SIGNAL.0));
         prop_assert!(whole.len() > 500);
-        prop_assert_eq!(&whole, &sliced);
-        prop_assert!(whole.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow.plus(1) == pair[1].flow));
+        prop_assert_eq!(unnumbered(&whole), unnumbered(&sliced));
+        let mut numbers: Vec<_> = whole.iter().map(|start| start.flow).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        prop_assert_eq!(numbers.len(), whole.len());
     }
 
     #[test]
@@ -83,7 +96,7 @@ proptest! {
             workload.starts_before(Instant(now), &mut out);
             prop_assert!(workload.next_start().is_none_or(|next| next >= Instant(now)));
         }
-        prop_assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow.plus(1) == pair[1].flow));
+        prop_assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow < pair[1].flow));
     }
 }
 
@@ -98,7 +111,8 @@ fn a_checked_workload_starts_every_run_from_the_beginning() {
 
 #[test]
 fn what_an_end_causes_starts_no_earlier_than_the_signal_can_be() {
-    let spec = WorkloadSpec::of([TrafficSpec::new(ClosedLoop::default()).with_sizes(Sizes::fixed(1))]);
+    let loops = ClosedLoop { wait_for: WaitFor::Received, ..ClosedLoop::default() };
+    let spec = WorkloadSpec::of([TrafficSpec::new(loops).with_sizes(Sizes::fixed(1))]);
     let mut workload = workload(&spec, 2, 1);
     let mut out = Vec::new();
     workload.starts_before(Instant(1), &mut out);
@@ -106,11 +120,11 @@ fn what_an_end_causes_starts_no_earlier_than_the_signal_can_be() {
     workload.completed(Completion {
         flow: FlowId::new(0),
         at: Instant(50),
-        side: Side::Receiver,
+        side: Side::Sender,
         failed: false,
     });
-    assert!(workload.exhausted(), "the loop waits for the acknowledgement");
-    let acked = Completion { flow: FlowId::new(0), at: Instant(50), side: Side::Sender, failed: false };
+    assert!(workload.exhausted(), "the loop waits for the receiver");
+    let acked = Completion { flow: FlowId::new(0), at: Instant(50), side: Side::Receiver, failed: false };
     workload.completed(acked);
     assert_eq!(workload.next_start(), Some(Instant(50).after(SIGNAL)));
     workload.completed(acked);

@@ -8,9 +8,9 @@ use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 use pullnet_workload::{
-    AllToAll, CheckedWorkload, Choose, ClosedLoop, Completion, FlowSize, Hosts, InAndOut, Incast, Outcast,
-    PATTERNS, Pairs, Permutation, Poisson, Random, Reading, RequestResponse, Sizes, Spread, TrafficSpec,
-    WaitFor, WorkloadSpec,
+    AllToAll, CheckedWorkload, Choose, ClosedLoop, Completion, Cue, FlowSize, Hosts, InAndOut, Incast,
+    Instruction, Outcast, PATTERNS, Pairs, Permutation, Poisson, Random, Reading, RequestResponse, Sizes,
+    Spread, TrafficSpec, WaitFor, Workload, WorkloadSpec,
 };
 
 fn hosts(text: &str) -> Hosts {
@@ -182,10 +182,36 @@ fn a_closed_loop_keeps_its_connections() {
 }
 
 #[test]
-fn a_pause_shorter_than_the_signal_takes_as_long_as_the_signal() {
+fn without_a_pause_the_next_flow_starts_in_the_same_instant() {
     let spec = WorkloadSpec::of([TrafficSpec::new(ClosedLoop::default()).with_sizes(Sizes::fixed(1000))]);
     let starts = run(&spec, 2, 5, ms(1));
-    assert_always(&starts, 1, SIGNAL, ms(1));
+    assert!(starts.len() > 50);
+    assert_always(&starts, 1, Picos::ZERO, ms(1));
+}
+
+#[test]
+fn a_sender_hears_of_the_end_at_the_receiver_after_the_signal() {
+    let pattern = ClosedLoop { wait_for: WaitFor::Received, from: hosts("0"), ..ClosedLoop::default() };
+    let spec = WorkloadSpec::of([TrafficSpec::new(pattern).with_sizes(Sizes::fixed(1000))]);
+    let starts = run(&spec, 2, 5, ms(1));
+    assert!(starts.len() > 50);
+    for pair in starts.windows(2) {
+        assert_eq!(pair[1].at, pair[0].at + fct(&pair[0]).unwrap() + SIGNAL);
+    }
+}
+
+#[test]
+fn a_flow_that_fails_is_followed_by_the_next_of_its_loop() {
+    let pattern = ClosedLoop { from: hosts("0"), think: Picos(7), ..ClosedLoop::default() };
+    let spec = WorkloadSpec::of([TrafficSpec::new(pattern).with_sizes(Sizes::fixed(1000))]);
+    let mut workload = workload(&spec, 2, 5);
+    let mut out = Vec::new();
+    workload.starts_before(Instant(1), &mut out);
+    assert!(out[0].followed, "hosts wait for its end, whichever it is");
+    let prepared: Vec<_> = workload.instructions().collect();
+    let [Instruction::Prepare(next)] = prepared[..] else { panic!("{prepared:?}") };
+    assert_eq!((next.after.flow, next.after.cue), (FlowId::new(0), Cue::SenderDone));
+    assert_eq!((next.start.src, next.after.pause), (out[0].src, Picos(7)));
 }
 
 #[test]
@@ -291,16 +317,28 @@ fn a_request_that_fails_is_followed_by_the_next() {
         RequestResponse { response: Some(Bytes(7)), from: hosts("0"), ..RequestResponse::default() };
     let mut workload = workload(&WorkloadSpec::of([TrafficSpec::new(pattern)]), 2, 1);
     let mut out = Vec::new();
-    let end = |flow, at, failed| Completion { flow, at: Instant(at), side: Side::Receiver, failed };
+    let fails = |flow, at| Completion { flow, at, side: Side::Sender, failed: true };
+    let prepared = |workload: &mut Workload| -> Vec<u32> {
+        let number = |instruction| match instruction {
+            Instruction::Prepare(prepared) => prepared.start.flow.get(),
+            other => panic!("{other:?}"),
+        };
+        workload.instructions().map(number).collect()
+    };
     workload.starts_before(ms(1), &mut out);
-    workload.completed(Completion { side: Side::Sender, ..end(FlowId::new(0), 5, true) });
+    assert_eq!((pairs(&out), prepared(&mut workload)), (vec![(0, 1)], vec![1]), "a request and its response");
+    workload.completed(fails(FlowId::new(0), Instant(5)));
     workload.starts_before(ms(2), &mut out);
-    workload.completed(end(FlowId::new(1), ms(2).0, false));
-    workload.starts_before(ms(3), &mut out);
-    workload.completed(end(FlowId::new(2), ms(3).0, true));
-    workload.starts_before(ms(4), &mut out);
-    let sizes: Vec<u64> = out.iter().map(|start| start.size.unwrap().0).collect();
-    assert_eq!((pairs(&out), sizes), (vec![(0, 1), (0, 1), (1, 0), (0, 1)], vec![1000, 1000, 7, 1000]));
+    assert_eq!((pairs(&out), prepared(&mut workload)), (vec![(0, 1), (0, 1)], vec![3]), "the next request");
+    // The first request has arrived all the same: its server answers, and that is all.
+    assert!(workload.began(FlowId::new(1), ms(2)).is_some());
+    assert_eq!(prepared(&mut workload), []);
+    assert!(workload.began(FlowId::new(3), ms(2)).is_some());
+    assert_eq!(prepared(&mut workload), [4], "the third request waits for the response");
+    workload.completed(fails(FlowId::new(3), ms(3)));
+    let release: Vec<_> = workload.instructions().collect();
+    let at = ms(3).after(SIGNAL);
+    assert_eq!(release, [Instruction::Release { flow: FlowId::new(4), src: HostId::new(0), at }]);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use pullnet_protocols::with_protocol;
 use pullnet_rng::Seed;
 use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_transport::{
-    Event, FlowSpec, Header, HopView, HostInfo, Large, Protocol, Received, Transmit, Transport, Words,
+    Event, FlowSpec, GroupMember, Header, HopView, HostInfo, Large, Protocol, Received, Source, Transmit,
+    Transport, Words,
 };
 use pullnet_units::{HostId, Instant};
 
@@ -13,6 +14,8 @@ use super::parcel::Packed;
 /// The endpoint of one transport of any protocol.
 pub(super) trait Endpoint {
     fn open(&mut self, now: Instant, flow: FlowSpec);
+    fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]);
+    fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source);
     fn handle(&mut self, now: Instant, packet: Received<Packed>);
     fn handle_timeout(&mut self, now: Instant);
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed>>;
@@ -42,6 +45,12 @@ pub(super) fn packed<H: Header>(header: H) -> Packed {
 impl<T: Transport> Endpoint for Any<T> {
     fn open(&mut self, now: Instant, flow: FlowSpec) {
         self.0.open(now, flow);
+    }
+    fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]) {
+        self.0.open_group(now, flow, receivers);
+    }
+    fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
+        self.0.open_source(now, flow, source);
     }
     fn handle(&mut self, now: Instant, packet: Received<Packed>) {
         self.0.handle(now, packet.map(header_of::<T::Header>));

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_qdisc::{Discipline, Rank};
+use pullnet_rng::SmallStream;
 use pullnet_topology::HostPeer;
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HopView, Received, Transmit};
-use pullnet_units::{Bytes, HostId, Instant, WireLen};
-use pullnet_workload::FlowStart;
+use pullnet_transport::{
+    Class, ConnId, Event, FlowSpec, GroupMember, HopView, HostAddr, Received, Source, Transmit,
+};
+use pullnet_units::{Bytes, HostId, Instant, PathLabel, WireLen};
+use pullnet_workload::{Cue, FlowStart, Join, Part};
 
 use super::endpoint::Endpoint;
 use super::parcel::{Packed, Parcel};
 use super::port::Paused;
-use super::{Inbox, Reference};
+use super::{Counts, Inbox, Place, Reference};
 
 pub(super) struct Host {
     pub(super) inbox: Inbox,
@@ -21,12 +24,27 @@ pub(super) struct Host {
     /// The transport that may use the link next.
     pub(super) turn: usize,
     pub(super) free_at: u64,
+    /// Time of the latest event.
+    pub(super) latest: u64,
     pub(super) ready_at: Option<u64>,
-    /// Flow of each receiving slot of each transport.
-    pub(super) flows: BTreeMap<(usize, u32), u32>,
+    /// The flow in each receiving slot of each transport.
+    pub(super) flows: BTreeMap<(usize, u32), Incoming>,
     pub(super) paused: Paused,
     /// A packet of a paused priority.
     pub(super) held_back: Option<Parcel>,
+    /// Random numbers of the NIC's link, and of the switch behind it.
+    pub(super) chance: SmallStream,
+    /// Counters of the NIC.
+    pub(super) counts: Counts,
+}
+
+/// A flow that arrives.
+#[derive(Clone, Copy)]
+pub(super) struct Incoming {
+    pub(super) flow: usize,
+    pub(super) delivered: u64,
+    /// Whether all of it has arrived.
+    pub(super) over: bool,
 }
 
 impl<Q: Discipline<Parcel>> Reference<'_, Q> {
@@ -34,7 +52,9 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     pub(super) fn host_turn(&self, host: usize) -> (u64, u8) {
         let host = &self.hosts[host];
         let link = host.ready_at.map_or(u64::MAX, |ready| ready.max(host.free_at));
-        let timer = host.endpoints.iter().map(|endpoint| endpoint.next_timeout()).min().unwrap();
+        // An input may set a deadline in the past; it is met at once.
+        let timer =
+            host.endpoints.iter().map(|endpoint| endpoint.next_timeout()).min().unwrap().max(host.latest);
         let arrival = host.inbox.keys().next().map_or(u64::MAX, |key| key.0);
         let start = host.starts.front().map_or(u64::MAX, |start| start.at.0);
         [(link, 0), (timer, 1), (arrival, 2), (start, 3)].into_iter().min().unwrap()
@@ -44,6 +64,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         let ((at, turn), topology) = (self.host_turn(number), self.topology());
         let (id, host) = (HostId::new(number as u32), &mut self.hosts[number]);
         let now = Instant(at);
+        host.latest = at;
         match turn {
             0 => return self.transmit(number, at),
             1 => {
@@ -57,52 +78,105 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
                     host.ready_at = Some(at);
                     return;
                 }
-                let (from, paths) = (
-                    topology.addr(parcel.from),
-                    topology.path_count(topology.addr(parcel.from), topology.addr(id)),
-                );
-                let Parcel { sent, fate, ce, header, transport, .. } = parcel;
+                let paths = topology.path_count(parcel.from, topology.addr(id));
+                let Parcel { from, sent, fate, ce, header, transport, .. } = parcel;
                 host.endpoints[transport]
                     .handle(now, Received { from, paths, wire: WireLen::new(sent), fate, ce, header });
             }
-            _ => {
-                let start = host.starts.pop_front().unwrap();
-                let (own, to) = (topology.addr(id), topology.addr(start.dst));
-                let FlowStart { flow, size, priority, transport, deadline, tenant, .. } = start;
-                host.endpoints[usize::from(transport)].open(
-                    now,
-                    FlowSpec {
-                        conn: ConnId::new(flow.get()),
-                        to,
-                        size,
-                        priority,
-                        paths: topology.path_count(own, to),
-                        deadline,
-                        tenant,
-                    },
-                );
-            }
+            _ => self.open(number, now),
         }
+        let host = &mut self.hosts[number];
         host.ready_at = Some(host.ready_at.map_or(at, |ready| ready.min(at)));
         self.note_events(number, now);
     }
 
+    /// The next flow of a host begins; with it those to all receivers of its group.
+    fn open(&mut self, number: usize, now: Instant) {
+        let (topology, id) = (self.topology(), HostId::new(number as u32));
+        let host = &mut self.hosts[number];
+        let FlowStart { flow, dst, size, priority, transport, deadline, tenant, part, .. } =
+            host.starts.pop_front().unwrap();
+        let member = |host: HostId| {
+            let addr = topology.addr(host);
+            GroupMember { addr, paths: topology.path_count(topology.addr(id), addr) }
+        };
+        let (GroupMember { addr: to, paths }, conn) = (member(dst), ConnId::new(flow.get()));
+        let spec = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
+        let endpoint = &mut host.endpoints[usize::from(transport)];
+        match part {
+            Some(Part { join: Join::Multicast, of, .. }) => {
+                host.starts.drain(..usize::from(of) - 1);
+                let number = self.groups.iter().position(|group| group.first == flow.get()).expect("a group");
+                let group = &self.groups[number];
+                let members: Vec<_> = group.receivers.iter().map(|host| member(*host)).collect();
+                let to = HostAddr::group(number as u32).expect("few groups");
+                endpoint.open_group(now, FlowSpec { to, paths: group.trees, ..spec }, &members);
+            }
+            Some(Part { join: Join::Sources, index, of }) => {
+                endpoint.open_source(now, spec, Source { index, of });
+            }
+            _ => endpoint.open(now, spec),
+        }
+    }
+
     pub(super) fn note_events(&mut self, number: usize, now: Instant) {
-        let Host { endpoints, flows, .. } = &mut self.hosts[number];
-        for (transport, endpoint) in endpoints.iter_mut().enumerate() {
-            while let Some(event) = endpoint.poll_event() {
-                match event {
-                    Event::Opened { slot, conn, .. } => drop(flows.insert((transport, slot), conn.get())),
-                    Event::Received { slot } => {
-                        self.flows[flows[&(transport, slot)] as usize].received = Some(now);
-                    }
-                    Event::Completed { conn, .. } => {
-                        self.flows[conn.get() as usize].acknowledged = Some(now);
-                    }
-                    _ => {}
-                }
+        for transport in 0..self.hosts[number].endpoints.len() {
+            while let Some(event) = self.hosts[number].endpoints[transport].poll_event() {
+                self.note_event((number, transport), now, event);
             }
         }
+    }
+
+    fn note_event(&mut self, (number, transport): (usize, usize), now: Instant, event: Event) {
+        match event {
+            Event::Opened { slot, conn, .. } => {
+                let incoming = Incoming { flow: self.row(number, conn), delivered: 0, over: false };
+                let before = self.hosts[number].flows.insert((transport, slot), incoming);
+                before.into_iter().for_each(|before| self.abandon(before));
+                self.cue(number, incoming.flow, Cue::FirstPacket, now);
+            }
+            Event::Delivered { slot, bytes, .. } => {
+                self.hosts[number].flows.get_mut(&(transport, slot)).unwrap().delivered += u64::from(bytes);
+            }
+            Event::Received { slot } => {
+                let incoming = self.hosts[number].flows.get_mut(&(transport, slot)).unwrap();
+                incoming.over = true;
+                let Incoming { flow, delivered, .. } = *incoming;
+                (self.flows[flow].received, self.flows[flow].delivered) = (Some(now), delivered);
+                self.received(flow, now);
+                self.cue(number, flow, Cue::Received, now);
+            }
+            Event::Completed { conn, .. } | Event::Failed { conn, .. } => {
+                let flow = conn.get() as usize;
+                self.sender_ended(flow, now, matches!(event, Event::Failed { .. }));
+                self.cue(number, flow, Cue::SenderDone, now);
+            }
+            _ => {}
+        }
+    }
+
+    /// A receiver forgets a flow, or the run ends.
+    fn abandon(&mut self, incoming: Incoming) {
+        let flow = &mut self.flows[incoming.flow];
+        if !incoming.over && incoming.delivered > 0 && flow.received.is_none() {
+            flow.delivered = incoming.delivered;
+        }
+    }
+
+    /// The run ends.
+    pub(super) fn abandon_flows(&mut self) {
+        for number in 0..self.hosts.len() {
+            let flows: Vec<_> = self.hosts[number].flows.values().copied().collect();
+            flows.into_iter().for_each(|incoming| self.abandon(incoming));
+        }
+    }
+
+    /// The flow that connection `conn` is for host `number`: the receivers of a group know the session by its first flow.
+    fn row(&self, number: usize, conn: ConnId) -> usize {
+        let group = self.groups.iter().find(|group| group.first == conn.get());
+        let own = |host: &HostId| host.get() as usize == number;
+        let place = group.and_then(|group| group.receivers.iter().position(own));
+        conn.get() as usize + place.unwrap_or(0)
     }
 
     /// The next packet of a host, and the transport that sends it: transports take turns.
@@ -134,15 +208,19 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             (host.held_back, host.ready_at) = (Some(parcel), host.paused.until);
             return;
         }
-        let link = topology.hosts[id].link;
-        let leaves = at + link.rate.serialization(Bytes(parcel.wire.into())).0;
-        self.hosts[number].free_at = leaves;
+        let (link, place) = (topology.hosts[id].link, Place::Host(number));
+        let leaves = at + self.rate_at(self.link_of(place), at).serialization(Bytes(parcel.wire.into())).0;
+        let (host, arrival) = (&mut self.hosts[number], leaves + link.delay.0);
+        host.free_at = leaves;
+        host.counts.packets += 1;
+        host.counts.bytes += u64::from(parcel.wire);
+        if self.loses(place, at, arrival) {
+            return self.lost(place, &parcel);
+        }
         match topology.hosts[id].peer {
-            HostPeer::Host(other) => self.arrive_at_host(other, leaves + link.delay.0, parcel),
+            HostPeer::Host(other) => self.arrive_at_host(other, arrival, parcel),
             HostPeer::Switch { switch, ingress, .. } => {
-                let port = self.port_at(switch.get(), &parcel);
-                let arrival = self.at_switch(link, (at, leaves), port, &parcel);
-                self.arrive_at_port(port, arrival, ingress, parcel);
+                self.enter_switch(place, (at, leaves), (switch, ingress), parcel);
             }
         }
     }
@@ -151,20 +229,25 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     pub(super) fn next_parcel(&mut self, number: usize, at: u64) -> Option<Parcel> {
         let (topology, id) = (self.topology(), HostId::new(number as u32));
         let (transport, packet) = self.next_packet(number, Instant(at))?;
-        let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
+        let (from, control) = (topology.addr(id), packet.class == Class::Control);
+        let label = match packet.to.group_number() {
+            Some(_) => PathLabel::new(packet.path),
+            None => topology.label(from, packet.to, packet.path),
+        };
         let flow = self.hosts[number].endpoints[transport].flow_of(packet.header);
         if let (false, Some(flow)) = (control, flow) {
             self.flows[flow as usize].sent += 1;
         }
         let view = self.hosts[number].endpoints[transport].view_of(packet.header);
+        // Packets whose header has no flow count as those of one flow, number 0.
         let flow =
-            |view: HopView| u64::from(view.conn.get()) << 32 | u64::from(id.get()) << 1 | u64::from(control);
+            |view: HopView| u64::from(!control) << 63 | u64::from(from.0) << 32 | u64::from(view.conn.get());
         let rank = view.map_or(Rank::default(), |view| Rank { flow: flow(view), rank: view.rank });
         Some(Parcel {
             rank,
-            from: id,
-            to,
-            path: packet.path,
+            from,
+            to: packet.to,
+            label,
             control,
             priority: packet.priority,
             ect: packet.ect,

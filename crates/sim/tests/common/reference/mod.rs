@@ -1,41 +1,54 @@
 //! The same network, simulated as simply as possible: no windows, no threads, no deferred visits. One event at a time,
 //! in order of time over all nodes. The engine and this simulator share transports, disciplines, routes and random
-//! streams, and nothing else. Sound links, path forwarding and open-loop traffic only.
+//! streams, and nothing else.
 
 mod endpoint;
+mod forwarding;
 mod host;
 mod parcel;
 mod port;
 mod surroundings;
+mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, order};
-use pullnet_rng::Seed;
+use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::{CarriedBy, Scenario};
-use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
+use pullnet_topology::{HostPeer, Link, Peer, Topology};
 use pullnet_units::{Bytes, HostId, Id, Instant, NodeId, Picos, PortId};
 
 use endpoint::endpoints;
+use forwarding::Group;
 use host::Host;
 pub use parcel::Parcel;
 use port::{Paused, Port};
 use surroundings::{AtHop, at_hop_of};
+use traffic::Traffic;
 
 /// How a flow ended.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ended {
+    pub start: Instant,
     pub received: Option<Instant>,
     pub acknowledged: Option<Instant>,
+    pub failed: bool,
+    /// Payload bytes.
+    pub delivered: u64,
     pub sent: u64,
+    /// Packets lost on links or dropped by switches.
+    pub lost: u64,
 }
 
-/// Counters of a port: packets and bytes sent, marks, trims, returns, drops.
+/// Counters of a port or a NIC: packets and bytes sent, packets lost on the link, pause frames sent, marks, trims, returns,
+/// drops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     pub packets: u64,
     pub bytes: u64,
+    pub lost: u64,
+    pub pauses: u64,
     pub marked: u64,
     pub trimmed: u64,
     pub returned: u64,
@@ -46,7 +59,7 @@ pub struct Counts {
 type Inbox = BTreeMap<(u64, u16, u64), Parcel>;
 
 /// A place where something can happen.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Place {
     Host(usize),
     Port(usize),
@@ -62,7 +75,15 @@ pub struct Reference<'a, Q: Discipline<Parcel>> {
     recirculation: u64,
     departures: u64,
     at_hop: Vec<AtHop>,
+    /// Random numbers of switches that choose a port when a packet arrives, by node.
+    choices: Vec<SmallStream>,
+    /// See [`forwarding::places_of_ports`].
+    places: Vec<u32>,
+    groups: Vec<Group>,
+    traffic: Traffic,
     pub flows: Vec<Ended>,
+    /// The first flow of the session of each.
+    pub sessions: Vec<usize>,
 }
 
 /// What the ports of switch `node` share. Links into it have the rates of the links out of it, cable by cable.
@@ -89,7 +110,8 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
     pub fn new(scenario: &'a Scenario, switch: &Q::Config) -> Self {
         let (rules, topology, seed) = (Q::rules(switch), &scenario.topology, Seed(scenario.seed));
         let headers = scenario.transports.iter().map(|carried| carried.config.framing().header);
-        let shortest = headers.chain(Q::trimmed_size(&rules)).min().unwrap();
+        let pause = Q::SIGNALS.then_some(64);
+        let shortest = headers.chain(Q::trimmed_size(&rules)).chain(pause).min().unwrap();
         let least = |link: Link| link.delay.0 + link.rate.serialization(Bytes(shortest.into())).0;
         let lookahead = topology.links().map(|link| least(topology.link(link))).min().unwrap();
         let port = |id: PortId| Port {
@@ -110,22 +132,39 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             endpoints: endpoints(scenario, id),
             turn: 0,
             free_at: 0,
+            latest: 0,
             ready_at: None,
             flows: BTreeMap::new(),
             paused: Paused::default(),
             held_back: None,
+            chance: seed.small_stream("host.nic", id.get().into()),
+            counts: Counts::default(),
         };
         let recirculation = Q::return_latency(&rules).map_or(lookahead, |latency| latency.0);
-        let (ports, mut hosts): (_, Vec<_>) =
+        // The engine's windows, after which patterns hear of flows: a power of two.
+        let reaction = Picos(1 << lookahead.min(recirculation).ilog2());
+        let (ports, hosts) =
             (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
         let shared = topology.nodes.ids().map(|node| shared_by::<Q>(&rules, topology, node)).collect();
         let hop = |carried: &CarriedBy| with_protocol!(&carried.config, |_config: P| at_hop_of::<P>());
         let at_hop = scenario.transports.iter().map(hop).collect();
-        let mut starts = Vec::new();
-        scenario.workload.start(Picos(1)).starts_before(Instant(u64::MAX), &mut starts);
-        let flows = vec![Ended::default(); starts.len()];
-        starts.into_iter().for_each(|start| hosts[start.src.index()].starts.push_back(start));
-        Self { scenario, rules, shared, hosts, ports, recirculation, departures: 0, at_hop, flows }
+        let choice = |node: NodeId| seed.small_stream("switch.choice", node.get().into());
+        Self {
+            scenario,
+            rules,
+            shared,
+            hosts,
+            ports,
+            recirculation,
+            departures: 0,
+            at_hop,
+            choices: topology.nodes.ids().map(choice).collect(),
+            places: forwarding::places_of_ports(topology),
+            groups: Vec::new(),
+            traffic: Traffic::new(scenario, reaction),
+            flows: Vec::new(),
+            sessions: Vec::new(),
+        }
     }
 
     fn topology(&self) -> &'a Topology {
@@ -137,34 +176,16 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         loop {
             let hosts = (0..self.hosts.len()).map(|host| (self.host_turn(host).0, Place::Host(host)));
             let ports = (0..self.ports.len()).map(|port| (self.port_next(port), Place::Port(port)));
-            match hosts.chain(ports).min() {
-                Some((at, _)) if at >= end.0 => return,
-                Some((_, Place::Host(host))) => self.host_step(host),
-                Some((_, Place::Port(port))) => self.port_step(port),
-                None => return,
+            let (at, place) = hosts.chain(ports).min().expect("a host at least");
+            if self.next_interval(Instant(at), end) {
+                continue;
+            }
+            match place {
+                _ if at >= end.0 => return self.abandon_flows(),
+                Place::Host(host) => self.host_step(host),
+                Place::Port(port) => self.port_step(port),
             }
         }
-    }
-
-    /// The port of switch `node` on the way of `parcel`.
-    fn port_at(&self, node: u32, parcel: &Parcel) -> PortId {
-        let topology = self.topology();
-        let route = topology.route(parcel.from, parcel.to, parcel.path);
-        route
-            .into_iter()
-            .find(|port| topology.ports[*port].node.get() == node)
-            .expect("the switch is on the way")
-    }
-
-    /// When a packet that is on `link` during `span` arrives at a switch for its `port`: with its last bit, or with its header
-    /// where it cuts through.
-    fn at_switch(&self, link: Link, span: (u64, u64), port: PortId, parcel: &Parcel) -> u64 {
-        let (from, to) = (link.rate, self.topology().ports[port].link.rate);
-        let headers = self.scenario.transports.iter().map(|carried| carried.config.framing().header);
-        let header = headers.min().unwrap().min(parcel.wire);
-        let through = self.topology().cut_through.is_some_and(|cut| cut.to_faster || from >= to);
-        let bits = if through { span.0 + from.serialization(Bytes(header.into())).0 } else { span.1 };
-        bits + link.delay.0
     }
 
     /// One link leads to a host, so that nothing arrives at the same time.
@@ -181,15 +202,14 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
     /// `parcel` arrives for `port` by a link into a switch; simultaneous arrivals at that switch are put in order.
     fn arrive_from(&mut self, port: PortId, at: u64, (node, ingress): (NodeId, u16), parcel: Parcel) {
         self.departures += 1;
-        let nodes = &self.topology().nodes;
-        let before = nodes.ids().take_while(|other| *other != node);
-        let switches = before.filter(|node| nodes[*node].kind == NodeKind::Switch).count();
-        let salt = order::salt(self.scenario.seed, switches as u32);
+        let salt = order::salt(self.scenario.seed, self.number_of(node));
         let key = (at, order::place(at, salt, ingress), self.departures);
         self.ports[port.index()].inbox.insert(key, parcel);
     }
 
-    pub fn counts(&self) -> Vec<Counts> {
-        self.ports.iter().map(|port| port.counts).collect()
+    /// Counters of NICs and ports.
+    pub fn counts(&self) -> (Vec<Counts>, Vec<Counts>) {
+        let nics = self.hosts.iter().map(|host| host.counts).collect();
+        (nics, self.ports.iter().map(|port| port.counts).collect())
     }
 }

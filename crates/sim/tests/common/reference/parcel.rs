@@ -1,8 +1,8 @@
 //! A packet of the reference.
 
 use pullnet_qdisc::{Item, Rank, Signal};
-use pullnet_transport::{Fate, Large};
-use pullnet_units::HostId;
+use pullnet_transport::{Fate, HostAddr, Large};
+use pullnet_units::PathLabel;
 
 /// A header of any transport.
 pub(super) type Packed = pullnet_transport::Packed<Large>;
@@ -10,9 +10,11 @@ pub(super) type Packed = pullnet_transport::Packed<Large>;
 /// A packet: its header, its way and what happened to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parcel {
-    pub(super) from: HostId,
-    pub(super) to: HostId,
-    pub(super) path: u16,
+    pub(super) from: HostAddr,
+    /// A host, or a group of receivers.
+    pub(super) to: HostAddr,
+    /// The path; for a group, the number of a tree.
+    pub(super) label: PathLabel,
     pub(super) control: bool,
     pub(super) priority: u8,
     pub(super) ect: bool,
@@ -34,9 +36,9 @@ pub struct Parcel {
 impl Default for Parcel {
     fn default() -> Self {
         Self {
-            from: HostId::new(0),
-            to: HostId::new(0),
-            path: 0,
+            from: HostAddr(0),
+            to: HostAddr(0),
+            label: PathLabel::new(0),
             control: true,
             priority: 0,
             ect: false,

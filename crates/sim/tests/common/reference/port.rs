@@ -8,7 +8,7 @@ use pullnet_units::{BitsPerSec, Bytes, Id, PortId};
 
 use super::parcel::Parcel;
 use super::surroundings::Surroundings;
-use super::{Counts, Inbox, Reference};
+use super::{Counts, Inbox, Place, Reference};
 
 /// Paused priorities at the sending end of a link, and the end of the pause.
 #[derive(Clone, Copy, Default)]
@@ -93,10 +93,18 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             match parcel.signal {
                 Some(signal) => port.paused.obey(signal, at, rate),
                 None => {
-                    self.act(number, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx))
+                    let chosen = self.chosen(number, at, &parcel);
+                    self.act(chosen, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx));
+                    if chosen != number {
+                        return self.serve_if_free(chosen, at);
+                    }
                 }
             }
         }
+        self.serve_if_free(number, at);
+    }
+
+    fn serve_if_free(&mut self, number: usize, at: u64) {
         if self.ports[number].serving.is_none() {
             self.serve(number, at);
         }
@@ -146,14 +154,18 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
 
     /// A pause frame goes to the other end of the link of port `number`.
     pub(super) fn send_signal(&mut self, number: usize, at: u64, signal: Signal) {
-        let own = &self.topology().ports[PortId::new(number as u32)];
-        let leaves = at + own.link.rate.serialization(Bytes(64)).0;
+        let (own, place) = (&self.topology().ports[PortId::new(number as u32)], Place::Port(number));
+        let leaves = at + self.rate_at(self.link_of(place), at).serialization(Bytes(64)).0;
         let port = &mut self.ports[number];
         (port.serving, port.signalling, port.pending) = (Some(leaves), true, None);
         port.counts.packets += 1;
+        port.counts.pauses += 1;
         port.counts.bytes += 64;
         let (arrival, parcel) =
             (leaves + own.link.delay.0, Parcel { signal: Some(signal), ..Parcel::default() });
+        if self.loses(place, at, arrival) {
+            return;
+        }
         match (own.peer, own.reverse) {
             (Peer::Host(host), _) => self.arrive_at_host(host, arrival, parcel),
             (Peer::Switch(node), Some(reverse)) => {
@@ -168,9 +180,10 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         match outcome {
             Outcome::Marked(_) => counts.marked += 1,
             Outcome::Trimmed(_) => counts.trimmed += 1,
-            Outcome::Dropped { trimmed, .. } => {
+            Outcome::Dropped { packet, trimmed, .. } => {
                 counts.trimmed += u64::from(trimmed);
                 counts.dropped += 1;
+                self.note_loss(&packet);
             }
             Outcome::Returned { header, trimmed } => {
                 counts.trimmed += u64::from(trimmed);
@@ -184,8 +197,9 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         let own = &self.topology().ports[PortId::new(number as u32)];
         let first = self.topology().nodes[own.node].ports.start;
         let back = Parcel { from: header.to, to: header.from, fate: Fate::Returned, ..header };
-        let port = self.port_at(own.node.get(), &back);
-        self.arrive_at_port(port, at + self.recirculation, 1 << 15 | (number as u32 - first) as u16, back);
+        let arrival = at + self.recirculation;
+        let port = self.port_at(Place::Port(number), own.node, &back, arrival);
+        self.arrive_at_port(port, arrival, 1 << 15 | (number as u32 - first) as u16, back);
     }
 
     pub(super) fn serve(&mut self, number: usize, at: u64) {
@@ -194,19 +208,19 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         }
         let own = &self.topology().ports[PortId::new(number as u32)];
         let parcel = self.act(number, at, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
-        let (Some(parcel), port) = (parcel, &mut self.ports[number]) else { return };
-        let leaves = at + own.link.rate.serialization(Bytes(parcel.wire.into())).0;
+        let Some(parcel) = parcel else { return };
+        let place = Place::Port(number);
+        let leaves = at + self.rate_at(self.link_of(place), at).serialization(Bytes(parcel.wire.into())).0;
+        let (port, arrival) = (&mut self.ports[number], leaves + own.link.delay.0);
         port.serving = Some(leaves);
         port.counts.packets += 1;
         port.counts.bytes += u64::from(parcel.wire);
-        let arrival = leaves + own.link.delay.0;
+        if self.loses(place, at, arrival) {
+            return self.lost(place, &parcel);
+        }
         match own.peer {
             Peer::Host(host) => self.arrive_at_host(host, arrival, parcel),
-            Peer::Switch(node) => {
-                let next = self.port_at(node.get(), &parcel);
-                let arrival = self.at_switch(own.link, (at, leaves), next, &parcel);
-                self.arrive_at_port(next, arrival, own.ingress, parcel);
-            }
+            Peer::Switch(node) => self.enter_switch(place, (at, leaves), (node, own.ingress), parcel),
         }
     }
 }

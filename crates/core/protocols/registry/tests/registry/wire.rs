@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use pullnet_protocols::{FRAMED, Pdq, Scdp, for_each_framed};
+use pullnet_protocols::{FRAMED, Pdq, for_each_framed};
 use pullnet_transport::{
     Class, Fate, Grant, Header, Hop, HostAddr, Packed, Protocol, RateAsk, Transmit, Turn, TurnAsk, Words,
 };
@@ -199,20 +199,34 @@ fn every_refusal_says_where_and_what() {
 
 #[test]
 fn a_priority_reaches_the_switch_in_the_class_selector() {
-    let sent = header::<HeaderOf<Scdp>>(0, &[7, 1, 2, 3]);
+    let mut names = Vec::new();
+    for_each_framed!(|P| {
+        // NDP's own header has the priority, which is for the receiver; its switches know none.
+        if P::NAME != "ndp" {
+            carries_priorities::<P>();
+            names.push(P::NAME);
+        }
+    });
+    assert!(names.contains(&"tcp") && names.contains(&"scdp"), "{names:?}");
+}
+
+fn carries_priorities<P: Framed>() {
+    let data = (0..16).map(|kind| header::<HeaderOf<P>>(kind, &[7, 1, 2, 3]));
+    let sent = data.into_iter().find(|header| P::data(header).is_some()).expect("a data packet");
+    let whole = |priority| Transmit { priority, ..transmit::<P>(sent, 20, false) };
+    let plain = parse::<P>(&frame::<P>(&whole(0), false).0).unwrap().header;
     for priority in 2..8 {
-        let packet = Transmit { priority, ..transmit::<Scdp>(sent, 20, false) };
         for ipv6 in [false, true] {
-            let (bytes, _) = frame::<Scdp>(&packet, ipv6);
-            assert_eq!(switch::dscp(&bytes).map(|dscp| dscp >> 3), Some(priority));
-            assert_eq!(switch::mark(&bytes, &Marks::default()), Some(Mark::Data));
-            assert_eq!(parse::<Scdp>(&bytes).unwrap().header, sent);
+            let (bytes, _) = frame::<P>(&whole(priority), ipv6);
+            assert_eq!(switch::dscp(&bytes).map(|dscp| dscp >> 3), Some(priority), "{}", P::NAME);
+            assert_eq!(switch::mark(&bytes, &Marks::default()), Some(Mark::Data), "{}", P::NAME);
+            assert_eq!(parse::<P>(&bytes).unwrap().header.pack(), plain.pack(), "{}", P::NAME);
         }
     }
-    let packet = Transmit { priority: 1, ..transmit::<Scdp>(sent, 20, false) };
-    let payload = [0; 20];
-    let refused = Scdp::emit(&mut [0; 200], &route(false), &Marks::default(), HOME, &packet, &payload);
-    assert_eq!(refused.unwrap_err().to_string(), "priority 1: frames carry none", "the value of control");
+    let (packet, payload) = (whole(1), [0; 20]);
+    let refused = P::emit(&mut [0; 200], &route(false), &Marks::default(), HOME, &packet, &payload);
+    let text = "priority 1: no DSCP value stands for it; data has 0 and 2 to 7, control packets have 0";
+    assert_eq!(refused.unwrap_err().to_string(), text, "{}: the value of control", P::NAME);
 }
 
 /// Every data packet has the same headers, so that a sender knows how much payload fits into a frame.
@@ -309,11 +323,12 @@ fn what_is_no_frame_is_not_answered() {
 }
 
 #[test]
-fn a_priority_is_refused_rather_than_lost() {
+fn a_priority_of_a_control_packet_is_refused_rather_than_lost() {
     type Tcp = pullnet_protocols::Tcp;
     let packet = Transmit { priority: 3, ..transmit::<Tcp>(header::<HeaderOf<Tcp>>(3, &[1]), 0, false) };
     let refused = Tcp::emit(&mut [0; 200], &route(false), &Marks::default(), HOME, &packet, &[]);
-    assert_eq!(refused.unwrap_err().to_string(), "priority 3: frames carry none");
+    let text = "priority 3: no DSCP value stands for it; data has 0 and 2 to 7, control packets have 0";
+    assert_eq!(refused.unwrap_err().to_string(), text, "an ACK");
 }
 
 fn hex(bytes: &[u8]) -> String {
