@@ -57,7 +57,7 @@ pub struct HostContext<'a, W> {
     /// Destination of probe records.
     pub log: &'a mut HostLog,
     /// Whether a report of a flow may end the run, so that hosts are visited without delay.
-    pub prompt: bool,
+    pub eager: bool,
 }
 
 /// One host. An arriving packet touches two cache lines: that with the head of the inbox at its end, and that of its
@@ -122,13 +122,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// A packet is on its way here. Returns the last window in which a visit is early enough for it.
     #[inline]
-    pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>, prompt: bool) -> u64 {
+    pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>, eager: bool) -> u64 {
         debug_assert!(
             packet.time(window) >= window.end,
             "a packet that arrives in the window in which it was sent"
         );
         self.inbox.insert_sorted(*packet, Packet::comes_before);
-        self.due(net, packet.time(window), prompt)
+        self.due(net, packet.time(window), eager)
     }
 
     /// The application is told to open a flow, or which flow to open by itself. Starts come in order of time. Returns the last window
@@ -138,7 +138,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         net: &Network<W>,
         window: Window,
         instruction: Instruction,
-        (prompt, reports): (bool, &mut Vec<Report>),
+        (eager, reports): (bool, &mut Vec<Report>),
     ) -> Option<u64> {
         let start = match instruction {
             Instruction::Start(start) => start,
@@ -155,7 +155,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             }
         };
         self.plan(start);
-        Some(self.due(net, start.at, prompt))
+        Some(self.due(net, start.at, eager))
     }
 
     /// A flow will start here. At one time flows start in the order of their numbers.
@@ -168,10 +168,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// Last window in which a visit is early enough for an event at `at` to reach other processes in time. Packets
     /// leave only when the link is free, so the visit can wait for that; reports of flows cannot wait if they are
-    /// awaited (`prompt`).
+    /// awaited (`eager`).
     #[inline]
-    fn due(&self, net: &Network<W>, at: Instant, prompt: bool) -> u64 {
-        if prompt {
+    fn due(&self, net: &Network<W>, at: Instant, eager: bool) -> u64 {
+        if eager {
             return net.grid.index(at);
         }
         net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
@@ -198,7 +198,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             let timer = self.transport.next_timeout();
             let at = link.min(timer).min(arrival).min(self.next_start);
             if at >= cx.env.window.end {
-                return (at != Instant::NEVER).then(|| self.due(cx.env.net, at, cx.prompt));
+                return (at != Instant::NEVER).then(|| self.due(cx.env.net, at, cx.eager));
             }
             let before = core::mem::replace(&mut latest, at);
             debug_assert!(at == timer || at >= before, "something at a host before what has happened there");
@@ -451,7 +451,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     #[inline]
     fn hot_lines(&self) -> impl Iterator<Item = *const u8> {
         let begin: *const u8 = (&raw const *self).cast();
-        (0..offset_of!(Self, transport) + T::HOT).step_by(64).map(move |offset| begin.wrapping_add(offset))
+        (0..offset_of!(Self, transport) + T::HOT_BYTES)
+            .step_by(64)
+            .map(move |offset| begin.wrapping_add(offset))
     }
 
     /// Prefetches the cache lines that nearly every visit reads.
@@ -466,13 +468,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.hot_lines().for_each(prefetch_near);
     }
 
-    /// Prefetches memory that the transport points to; see [`Transport::places`].
+    /// Prefetches memory that the transport points to; see [`Transport::prefetch_targets`].
     #[inline]
     pub fn prepare(&self, step: u8) {
         if step == 0 {
             prefetch(self.incoming.as_ptr());
         }
-        self.transport.places(step, &mut |place| prefetch(place));
+        self.transport.prefetch_targets(step, &mut |place| prefetch(place));
     }
 
     /// The transport, for questions about open flows.
@@ -501,7 +503,7 @@ mod tests {
     #[test]
     fn what_is_used_together_lies_together() {
         type NdpHost = Host<pullnet_transport::Small, NdpEndpoint>;
-        assert_eq!(offset_of!(NdpHost, line) + Line::HOTTEST, 128);
+        assert_eq!(offset_of!(NdpHost, line) + Line::READ_AT_ARRIVAL, 128);
         assert_eq!(offset_of!(NdpHost, inbox), 128 + 64 - 16);
     }
 }

@@ -12,7 +12,7 @@ use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Host, HostContext};
-use crate::huge;
+use crate::huge_pages;
 use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::{Emission, Outbox};
@@ -32,7 +32,7 @@ pub trait Hosts<W: Words>: Side<W> {
     fn tell(&mut self, net: &Network<W>, window: Window, process: ProcessId, instruction: Instruction);
     /// Sets whether any report of a flow may end the run. If so, a host is visited in the window of its next event
     /// rather than as late as its packets allow. `window` is the current one.
-    fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool);
+    fn set_eager(&mut self, net: &Network<W>, window: Window, eager: bool);
     /// Notes that the host of `process` has one more flow, or one less, that its traffic pattern watches. A host with
     /// watched flows is visited in the window of its next event.
     fn watch(&mut self, process: ProcessId, more: bool);
@@ -74,7 +74,7 @@ pub struct HostSide<W, T> {
     due: Vec<u32>,
     reports: Vec<Report>,
     log: HostLog,
-    prompt: bool,
+    eager: bool,
     /// Number of watched flows of each host; empty if there never was one.
     watched: Vec<u32>,
     /// Whether memory is prefetched: only a shard larger than a cache gains by it.
@@ -90,7 +90,7 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
         large: bool,
     ) -> Self {
         let ids = range.ids().map(|process| net.numbering.host[process]);
-        let hosts = huge::collect(ids.map(|id| host(net, &stack, id)));
+        let hosts = huge_pages::collect(ids.map(|id| host(net, &stack, id)));
         Self {
             range,
             agenda: Agenda::new(hosts.len()),
@@ -98,7 +98,7 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
             due: Vec::new(),
             reports: Vec::new(),
             log: HostLog::new(Recorded::new(net.probes())),
-            prompt: false,
+            eager: false,
             watched: Vec::new(),
             large,
         }
@@ -118,8 +118,8 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
         let host = &mut self.hosts[position as usize];
         host.armed = NOT_ARMED;
         let (env, reports, log) = (Env { net, out, window }, &mut self.reports, &mut self.log);
-        let prompt = prompt(self.prompt, &self.watched, position);
-        if let Some(due) = host.visit(&mut HostContext { env, reports, log, prompt }) {
+        let eager = eager(self.eager, &self.watched, position);
+        if let Some(due) = host.visit(&mut HostContext { env, reports, log, eager }) {
             let due = due.max(window.index + 1);
             self.agenda.arm(&mut host.armed, position, due, window.index);
         }
@@ -142,7 +142,7 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
                 self.prefetch(&due, index);
             }
             self.visit(net, window, out, *position);
-            out.ports_batch(|mail, abroad| ports.accept(net, window, mail, abroad));
+            out.ports_batch(|mail, remote| ports.accept(net, window, mail, remote));
         }
         let worked = !due.is_empty();
         due.clear();
@@ -155,16 +155,16 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
         net: &Network<W>,
         window: Window,
         mail: &[Emission<W>],
-        abroad: &mut Vec<Emission<W>>,
+        remote: &mut Vec<Emission<W>>,
     ) {
         for emission in mail {
             let position = self.range.position(emission.process);
             let Some(host) = self.hosts.get_mut(position as usize) else {
-                abroad.push(*emission);
+                remote.push(*emission);
                 continue;
             };
-            let prompt = prompt(self.prompt, &self.watched, position);
-            let due = host.expect(net, window, &emission.packet, prompt);
+            let eager = eager(self.eager, &self.watched, position);
+            let due = host.expect(net, window, &emission.packet, eager);
             if due < host.armed {
                 self.agenda.arm(&mut host.armed, position, due, window.index);
             }
@@ -174,7 +174,7 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
         for host in &mut self.hosts {
             let (env, reports, log) = (Env { net, out, window }, &mut self.reports, &mut self.log);
-            host.visit(&mut HostContext { env, reports, log, prompt: true });
+            host.visit(&mut HostContext { env, reports, log, eager: true });
         }
     }
 
@@ -195,16 +195,16 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
     fn tell(&mut self, net: &Network<W>, window: Window, process: ProcessId, instruction: Instruction) {
         let position = self.range.position(process);
         let host = &mut self.hosts[position as usize];
-        let prompt = prompt(self.prompt, &self.watched, position);
-        let Some(due) = host.tell(net, window, instruction, (prompt, &mut self.reports)) else { return };
+        let eager = eager(self.eager, &self.watched, position);
+        let Some(due) = host.tell(net, window, instruction, (eager, &mut self.reports)) else { return };
         let due = due.max(window.index);
         if due < host.armed {
             self.agenda.arm(&mut host.armed, position, due, window.index);
         }
     }
 
-    fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool) {
-        if prompt && !self.prompt {
+    fn set_eager(&mut self, net: &Network<W>, window: Window, eager: bool) {
+        if eager && !self.eager {
             // Deferred visits happen now; from here on each happens in the window of its event.
             for (position, host) in (0..).zip(&mut self.hosts) {
                 let at = host.next_event(window);
@@ -214,7 +214,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
                 }
             }
         }
-        self.prompt = prompt;
+        self.eager = eager;
     }
 
     fn watch(&mut self, process: ProcessId, more: bool) {
@@ -255,7 +255,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
 
 /// Whether the host at `position` is visited as soon as anything happens there.
 #[inline(always)]
-fn prompt(all: bool, watched: &[u32], position: u32) -> bool {
+fn eager(all: bool, watched: &[u32], position: u32) -> bool {
     all || watched.get(position as usize).is_some_and(|count| *count > 0)
 }
 

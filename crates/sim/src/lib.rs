@@ -6,19 +6,19 @@
 
 mod agenda;
 mod barrier;
+mod binary_hop;
 mod build;
 mod clock;
 mod counts;
 mod deadlock;
 mod fingerprint;
 mod finish;
-mod fork;
 mod groups;
 mod hop_count;
 mod hops;
 mod host;
 mod hosts;
-mod huge;
+mod huge_pages;
 mod line;
 mod losses;
 mod network;

@@ -111,12 +111,12 @@ impl Line {
         }
     }
 
-    /// Offset of the fields read for every departing packet (`HOTTEST`: also for every arriving one).
+    /// Offset of the fields read for every departing packet ([`Line::READ_AT_ARRIVAL`]: also for every arriving one).
     #[cfg(test)]
-    pub const HOT: usize = core::mem::offset_of!(Self, next);
-    /// See [`Line::HOT`].
+    pub const READ_AT_DEPARTURE: usize = core::mem::offset_of!(Self, next);
+    /// See [`Line::READ_AT_DEPARTURE`].
     #[cfg(test)]
-    pub const HOTTEST: usize = core::mem::offset_of!(Self, delay);
+    pub const READ_AT_ARRIVAL: usize = core::mem::offset_of!(Self, delay);
 
     #[inline]
     fn time(&self, size: u32) -> Picos {

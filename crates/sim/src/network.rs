@@ -11,8 +11,8 @@ use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Top
 use pullnet_transport::{Framing, Header, HopView, HostAddr, Packed, Words};
 use pullnet_units::{BitsPerSec, HostId, Id, IdVec, Instant, NodeId, Picos, PortId};
 
+use crate::binary_hop::BinaryHop;
 use crate::clock::Grid;
-use crate::fork::Fork;
 use crate::groups::Groups;
 use crate::hop_count::HopCount;
 use crate::outbox::Target;
@@ -64,7 +64,7 @@ pub enum Next {
     /// A host.
     Host(ProcessId),
     /// A switch of a tree that forwards by label.
-    Fork(Fork),
+    BinaryHop(BinaryHop),
     /// A switch of a tree that forwards by label, with several links to each child; `down` and `up` are process
     /// numbers.
     Lanes(ProcessHop),
@@ -329,7 +329,7 @@ impl<W: Words> Network<W> {
             Hop::Tree(hop) => {
                 let hop = ProcessHop::new(hop, |port| self.numbering.of_port[port]);
                 if self.scenario.forwarding == Forwarding::Path {
-                    Fork::new(&hop).map_or(Next::Lanes(hop), Next::Fork)
+                    BinaryHop::new(&hop).map_or(Next::Lanes(hop), Next::BinaryHop)
                 } else {
                     Next::Choice(hop)
                 }
@@ -364,7 +364,7 @@ impl<W: Words> Network<W> {
     #[inline(always)]
     pub fn target(&self, next: &Next, packet: &Packet<W>, chance: &mut SmallStream, at: Instant) -> Target {
         match next {
-            Next::Fork(fork) => Target::Port(fork.process(packet.to().0, packet.label())),
+            Next::BinaryHop(hop) => Target::Port(hop.process(packet.to().0, packet.label())),
             Next::Host(host) => Target::Host(*host),
             _ => self.target_elsewhere(next, *packet, chance, at),
         }
@@ -382,7 +382,7 @@ impl<W: Words> Network<W> {
         let (to, label) = (packet.to().0, packet.label());
         match next {
             Next::Host(host) => Target::Host(*host),
-            Next::Fork(fork) => Target::Port(fork.process(to, label)),
+            Next::BinaryHop(hop) => Target::Port(hop.process(to, label)),
             Next::Lanes(hop) => Target::Port(hop.process(to, label)),
             Next::Choice(hop) => self.tree_choice(hop, &packet, chance, at),
             Next::Table(node) => self.table_choice(*node, &packet, chance, at),
@@ -432,7 +432,7 @@ impl<W: Words> Network<W> {
                 let process = |n: u32| self.numbering.of_port[choices.get(n)];
                 (0..choices.len()).map(process).for_each(visit);
             }
-            Next::Host(_) | Next::Fork(_) | Next::Lanes(_) => {}
+            Next::Host(_) | Next::BinaryHop(_) | Next::Lanes(_) => {}
         }
     }
 

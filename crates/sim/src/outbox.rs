@@ -65,7 +65,7 @@ pub struct Outbox<W> {
     /// Packets that are not in an inbox yet.
     pub mail: Mail<W>,
     /// Packets for processes of other shards.
-    pub abroad: Mail<W>,
+    pub remote: Mail<W>,
     /// Signals that the queues of one switch have just raised, each with the link into the switch whose sender it is for.
     pub signals: Vec<(u16, Signal)>,
     /// Outcomes at queues that their port has not recorded yet; `None` if no probe records packets at hops.
@@ -81,7 +81,7 @@ impl<W> Default for Outbox<W> {
         let (port_inboxes, host_inboxes) = (Places::default(), Places::default());
         Self {
             mail: Mail::default(),
-            abroad: Mail::default(),
+            remote: Mail::default(),
             signals: Vec::new(),
             noted: None,
             port_inboxes,
@@ -94,12 +94,12 @@ impl<W> Default for Outbox<W> {
 #[inline(always)]
 fn pass_on<W>(
     mail: &mut Vec<Emission<W>>,
-    abroad: &mut Vec<Emission<W>>,
+    remote: &mut Vec<Emission<W>>,
     fresh: usize,
     accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>),
 ) {
     let ready = mail.len() - fresh;
-    accept(&mail[..ready], abroad);
+    accept(&mail[..ready], remote);
     mail.drain(..ready);
 }
 
@@ -123,7 +123,7 @@ impl<W: Words> Outbox<W> {
     #[inline]
     pub fn ports_batch(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
         if self.mail.ports.len() >= BATCH {
-            pass_on(&mut self.mail.ports, &mut self.abroad.ports, FRESH, accept);
+            pass_on(&mut self.mail.ports, &mut self.remote.ports, FRESH, accept);
         }
     }
 
@@ -131,22 +131,22 @@ impl<W: Words> Outbox<W> {
     #[inline]
     pub fn hosts_batch(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
         if self.mail.hosts.len() >= BATCH {
-            pass_on(&mut self.mail.hosts, &mut self.abroad.hosts, FRESH, accept);
+            pass_on(&mut self.mail.hosts, &mut self.remote.hosts, FRESH, accept);
         }
     }
 
     /// Passes all packets for ports to `accept`.
     pub fn all_ports(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
-        pass_on(&mut self.mail.ports, &mut self.abroad.ports, 0, accept);
+        pass_on(&mut self.mail.ports, &mut self.remote.ports, 0, accept);
     }
 
     /// The same for hosts.
     pub fn all_hosts(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
-        pass_on(&mut self.mail.hosts, &mut self.abroad.hosts, 0, accept);
+        pass_on(&mut self.mail.hosts, &mut self.remote.hosts, 0, accept);
     }
 
     /// All packets that are in no inbox.
     pub fn packets(&self) -> impl Iterator<Item = &Packet<W>> {
-        self.mail.packets().chain(self.abroad.packets())
+        self.mail.packets().chain(self.remote.packets())
     }
 }

@@ -673,8 +673,8 @@ mod tests {
     #[test]
     fn what_is_used_together_lies_together() {
         type TrimPort = Port<Small, Trim<Packet<Small>>>;
-        assert_eq!(offset_of!(TrimPort, line) + Line::HOT, 64);
-        assert_eq!(offset_of!(TrimPort, line) + Line::HOTTEST, 128);
+        assert_eq!(offset_of!(TrimPort, line) + Line::READ_AT_DEPARTURE, 64);
+        assert_eq!(offset_of!(TrimPort, line) + Line::READ_AT_ARRIVAL, 128);
         assert_eq!(offset_of!(TrimPort, inbox), 128 + 64 - 16);
         assert_eq!(offset_of!(TrimPort, queue) % 64, 0);
         assert_eq!(Trim::<Packet<Small>>::PACKETS % 64, 0);

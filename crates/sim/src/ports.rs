@@ -14,7 +14,7 @@ use crate::clock::Window;
 use crate::counts::PortCounts;
 use crate::fingerprint::Fingerprint;
 use crate::hops::HopLog;
-use crate::huge;
+use crate::huge_pages;
 use crate::line::Line;
 use crate::network::{Network, Next};
 use crate::notes::PortNotes;
@@ -119,7 +119,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     /// The ports with the processes `range`.
     pub fn new(net: &Network<W>, rules: &Q::Rules, range: Processes, large: bool) -> Self {
         let ids = range.ids().map(|process| net.numbering.port[process]);
-        let ports = huge::collect(ids.map(|id| port::<W, Q>(net, rules, id)));
+        let ports = huge_pages::collect(ids.map(|id| port::<W, Q>(net, rules, id)));
         const {
             assert!(
                 !Q::SIGNALS || Q::SHARES && !Q::IDLES,
@@ -268,8 +268,8 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
                 }
                 self.visit_port(net, window, out, *position);
             }
-            out.ports_batch(|mail, abroad| self.accept(net, window, mail, abroad));
-            out.hosts_batch(|mail, abroad| hosts.accept(net, window, mail, abroad));
+            out.ports_batch(|mail, remote| self.accept(net, window, mail, remote));
+            out.hosts_batch(|mail, remote| hosts.accept(net, window, mail, remote));
         }
         let worked = !due.is_empty();
         due.clear();
@@ -282,7 +282,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
         net: &Network<W>,
         window: Window,
         mail: &[Emission<W>],
-        abroad: &mut Vec<Emission<W>>,
+        remote: &mut Vec<Emission<W>>,
     ) {
         let mut blocks = mail.chunks(BLOCK);
         let mut soon = blocks.next().unwrap_or_default();
@@ -295,7 +295,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
                 if (position as usize) < self.ports.len() {
                     self.expect(net, window, position, &emission.packet);
                 } else {
-                    abroad.push(*emission);
+                    remote.push(*emission);
                 }
             }
             soon = later;

@@ -93,7 +93,7 @@ struct Shared<W> {
     next: AtomicU64,
     ended: AtomicBool,
     /// Whether a report of a flow may end the run: then all hosts are visited early.
-    prompt: AtomicBool,
+    eager: AtomicBool,
     /// Latest end of the run.
     end: Instant,
     /// The first host and the first port beyond each shard.
@@ -113,8 +113,8 @@ impl<W: Words> Shared<W> {
         // Reports may cause starts, so no window is skipped after one; nor is the window in which the run ends.
         let last = self.net.grid.index(self.end).max(next);
         // Hosts are visited early from the window on in which the run may end.
-        let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
-        let last = if self.prompt.load(Ordering::Acquire) { last } else { last.min(prompt_from.max(next)) };
+        let eager_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
+        let last = if self.eager.load(Ordering::Acquire) { last } else { last.min(eager_from.max(next)) };
         let next = if reports.is_empty() { busy.min(start).clamp(next, last) } else { next };
         let Window { start, end, .. } = self.window(next);
         director.decide(start, end, &mut reports, |instruction| {
@@ -128,11 +128,11 @@ impl<W: Words> Shared<W> {
         director.watched().for_each(|(host, more)| self.tell_watched(host, more));
         self.next.store(next, Ordering::Release);
         self.ended.store(director.ended.is_some(), Ordering::Release);
-        let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
-        let was = self.prompt.load(Ordering::Acquire);
+        let eager_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
+        let was = self.eager.load(Ordering::Acquire);
         // Switching to early visits costs a check of every host, so they stay on through short breaks.
-        let soon = prompt_from.saturating_sub(if was { LAZY } else { 0 });
-        self.prompt.store(next >= soon, Ordering::Release);
+        let soon = eager_from.saturating_sub(if was { LAZY } else { 0 });
+        self.eager.store(next >= soon, Ordering::Release);
     }
 
     /// Tells the shard of `host` that news of one more flow there must be known at once, or of one less.
@@ -166,7 +166,7 @@ impl<W: Words> Engine<W> {
             post: Post::new(shards.len()),
             next: AtomicU64::new(0),
             ended: AtomicBool::new(false),
-            prompt: AtomicBool::new(true),
+            eager: AtomicBool::new(true),
             bounds: shards
                 .iter()
                 .map(|shard| (shard.hosts.range().end(), shard.ports.range().end()))
@@ -227,7 +227,7 @@ impl<W: Words> Worker<'_, W> {
             self.shard.receive(net, before, &mut mail);
         }
         let window = shared.window(index);
-        self.shard.hosts.set_prompt(net, window, shared.prompt.load(Ordering::Acquire));
+        self.shard.hosts.set_eager(net, window, shared.eager.load(Ordering::Acquire));
         let mut watched = lock(&shared.post.watched[self.number]);
         watched.drain(..).for_each(|(process, more)| self.shard.hosts.watch(process, more));
         let mut instructions = lock(&shared.post.instructions[self.number]);
@@ -239,11 +239,11 @@ impl<W: Words> Worker<'_, W> {
     /// Hands over packets and reports for other threads.
     fn hand_over(&mut self, index: u64) {
         let (shared, post) = (self.shared, &self.shared.post);
-        let (mail, abroad) = (&post.packets[index as usize % 2], &mut self.shard.out.abroad);
-        for emission in abroad.ports.drain(..) {
+        let (mail, remote) = (&post.packets[index as usize % 2], &mut self.shard.out.remote);
+        for emission in remote.ports.drain(..) {
             lock(&mail[shared.owner(|bound| emission.process < bound.1)]).ports.push(emission);
         }
-        for emission in abroad.hosts.drain(..) {
+        for emission in remote.hosts.drain(..) {
             lock(&mail[shared.owner(|bound| emission.process < bound.0)]).hosts.push(emission);
         }
         let reports = self.shard.hosts.reports();
@@ -281,7 +281,7 @@ impl<W: Words> Run for Engine<W> {
         let now = self.progress().now;
         let Self { shared, mut shards, mut held } = *self;
         for mail in shared.post.packets.iter().flatten() {
-            shards[0].out.abroad.append(&mut lock(mail));
+            shards[0].out.remote.append(&mut lock(mail));
         }
         let last =
             Window { end: now, ..shared.window(shared.net.grid.index(Instant(now.0.saturating_sub(1)))) };

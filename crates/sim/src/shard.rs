@@ -33,19 +33,19 @@ impl<W: Words> Shard<W> {
         Self { hosts, ports, out, worked: false }
     }
 
-    /// Processes every event in `window`. Packets for other shards are in `out.abroad` afterwards.
+    /// Processes every event in `window`. Packets for other shards are in `out.remote` afterwards.
     pub fn work(&mut self, net: &Network<W>, window: Window) {
         let Self { hosts, ports, out, worked } = self;
         *worked = hosts.work(net, window, out, &mut **ports);
         *worked |= ports.work(net, window, out, &mut **hosts);
-        out.all_ports(|mail, abroad| ports.accept(net, window, mail, abroad));
-        out.all_hosts(|mail, abroad| hosts.accept(net, window, mail, abroad));
+        out.all_ports(|mail, remote| ports.accept(net, window, mail, remote));
+        out.all_hosts(|mail, remote| hosts.accept(net, window, mail, remote));
     }
 
     /// Takes packets from another thread.
     pub fn receive(&mut self, net: &Network<W>, window: Window, mail: &mut Mail<W>) {
-        self.ports.accept(net, window, &mail.ports, &mut self.out.abroad.ports);
-        self.hosts.accept(net, window, &mail.hosts, &mut self.out.abroad.hosts);
+        self.ports.accept(net, window, &mail.ports, &mut self.out.remote.ports);
+        self.hosts.accept(net, window, &mail.hosts, &mut self.out.remote.hosts);
         mail.ports.clear();
         mail.hosts.clear();
     }

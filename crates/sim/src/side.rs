@@ -22,14 +22,14 @@ pub trait Side<W: Words>: Send {
         out: &mut Outbox<W>,
         other: &mut dyn Side<W>,
     ) -> bool;
-    /// Puts the packets of `mail` into inboxes; those for processes of other shards into `abroad`. May be called at any
+    /// Puts the packets of `mail` into inboxes; those for processes of other shards into `remote`. May be called at any
     /// time within the window: packets arrive in a later window than the one in which they are sent.
     fn accept(
         &mut self,
         net: &Network<W>,
         window: Window,
         mail: &[Emission<W>],
-        abroad: &mut Vec<Emission<W>>,
+        remote: &mut Vec<Emission<W>>,
     );
     /// Processes every event before the end of the run.
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);

@@ -15,8 +15,8 @@ use pullnet_units::{Instant, PacketSeq};
 
 /// All transports of one host. Headers are packed.
 pub trait Stack<W: Words>: Send {
-    /// Bytes at the beginning that nearly every call needs, see [`Transport::HOT`].
-    const HOT: usize;
+    /// Bytes at the beginning that nearly every call needs, see [`Transport::HOT_BYTES`].
+    const HOT_BYTES: usize;
 
     /// The application offers data to the transport of number `transport`.
     fn open(&mut self, now: Instant, transport: u8, flow: FlowSpec);
@@ -34,14 +34,14 @@ pub trait Stack<W: Words>: Send {
     fn poll_event(&mut self) -> Option<Event>;
     /// The next deadline; [`Instant::NEVER`] if there is none.
     fn next_timeout(&self) -> Instant;
-    /// See [`Transport::places`].
-    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8));
+    /// See [`Transport::prefetch_targets`].
+    fn prefetch_targets(&self, step: u8, visit: &mut impl FnMut(*const u8));
     /// See [`Transport::open_flows`].
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
 }
 
 impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
-    const HOT: usize = <T as Transport>::HOT;
+    const HOT_BYTES: usize = <T as Transport>::HOT_BYTES;
 
     #[inline(always)]
     fn open(&mut self, now: Instant, _: u8, flow: FlowSpec) {
@@ -82,8 +82,8 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
     }
 
     #[inline(always)]
-    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
-        Transport::places(self, step, visit);
+    fn prefetch_targets(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
+        Transport::prefetch_targets(self, step, visit);
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
@@ -278,7 +278,7 @@ fn member<W: Words>(config: &ProtocolConfig, info: HostInfo, chance: Stream) -> 
 }
 
 impl<W: Words> Stack<W> for Several<W> {
-    const HOT: usize = size_of::<Self>();
+    const HOT_BYTES: usize = size_of::<Self>();
 
     fn open(&mut self, now: Instant, transport: u8, flow: FlowSpec) {
         self.members[usize::from(transport)].open(now, flow);
@@ -329,7 +329,7 @@ impl<W: Words> Stack<W> for Several<W> {
         self.members.iter().map(|member| member.next_timeout()).min().unwrap_or(Instant::NEVER)
     }
 
-    fn places(&self, _: u8, _: &mut impl FnMut(*const u8)) {}
+    fn prefetch_targets(&self, _: u8, _: &mut impl FnMut(*const u8)) {}
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
         self.members.iter().for_each(|member| member.open_flows(visit));

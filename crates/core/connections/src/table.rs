@@ -73,7 +73,7 @@ impl<T, S: BuildHasher> Connections<T, S> {
     }
 
     /// Addresses of the cache lines of the connection found last.
-    pub fn places(&self) -> impl Iterator<Item = *const u8> {
+    pub fn prefetch_targets(&self) -> impl Iterator<Item = *const u8> {
         let latest = self.latest.map_or(0, |(_, slot)| slot as usize);
         let place: *const u8 = self.slots.as_ptr().wrapping_add(latest).cast();
         (0..size_of::<Option<T>>()).step_by(64).map(move |offset| place.wrapping_add(offset))

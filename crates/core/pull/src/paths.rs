@@ -174,7 +174,7 @@ impl PathSet {
     /// Addresses that the next `draws` draws will read if nothing else uses `chance` meanwhile, for a driver that
     /// prefetches.
     #[inline]
-    pub fn places(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+    pub fn prefetch_targets(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
         let place = |at: usize| self.order.place(at);
         if self.order.len() <= NEAR {
             visit(place(0));

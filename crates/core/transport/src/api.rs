@@ -304,8 +304,8 @@ impl FlowStatus {
 pub trait Transport: Sized {
     /// The protocol's header.
     type Header: Header;
-    /// Bytes at the start of the endpoint that nearly every call needs: a hint for drivers, as [`Transport::places`].
-    const HOT: usize = size_of::<Self>();
+    /// Bytes at the start of the endpoint that nearly every call needs: a hint for drivers, as [`Transport::prefetch_targets`].
+    const HOT_BYTES: usize = size_of::<Self>();
 
     /// The application offers data.
     fn open(&mut self, now: Instant, flow: FlowSpec);
@@ -339,7 +339,7 @@ pub trait Transport: Sized {
     /// Visits memory that the next call will read: first (`step` 0) memory that the endpoint points to, then (`step` 1)
     /// memory that those places point to. Drivers with many endpoints prefetch it. This is only a hint and may visit
     /// nothing.
-    fn places(&self, _step: u8, _visit: &mut impl FnMut(*const u8)) {}
+    fn prefetch_targets(&self, _step: u8, _visit: &mut impl FnMut(*const u8)) {}
     /// Visits every flow that has not ended, in a fixed order.
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
 }

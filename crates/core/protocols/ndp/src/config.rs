@@ -99,7 +99,7 @@ pub(crate) struct Rules {
 
 impl Rules {
     /// Bytes at the start of the struct that every packet needs.
-    pub const HOT: usize = offset_of!(Self, header_queues);
+    pub const HOT_BYTES: usize = offset_of!(Self, header_queues);
 
     pub fn new(config: &NdpConfig, rate: BitsPerSec) -> Self {
         let pulled = rate.get() as f64 * config.pull_rate;

@@ -170,9 +170,9 @@ impl Receiver {
     }
 
     /// Memory that the next calls will read, when they answer a packet and pull another.
-    pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+    pub fn prefetch_targets(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
         visit(self.received.bitmap_place());
-        self.paths.places(2, chance, visit);
+        self.paths.prefetch_targets(2, chance, visit);
     }
 
     /// State of the flow.

@@ -108,7 +108,7 @@ impl Window {
     }
 
     /// Addresses of the oldest packets, one of which is answered next, and of the newest packet.
-    pub fn places(&self) -> [*const u8; 5] {
+    pub fn prefetch_targets(&self) -> [*const u8; 5] {
         let place = |slot: Option<&Slot>| slot.map_or(core::ptr::null(), core::ptr::from_ref).cast::<u8>();
         let oldest = place(self.slots.front());
         let [second, third, fourth] = [64, 128, 192].map(|bytes| oldest.wrapping_add(bytes));

@@ -173,7 +173,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
 
 impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     type Header = NdpHeader;
-    const HOT: usize = offset_of!(Self, rules) + Rules::HOT;
+    const HOT_BYTES: usize = offset_of!(Self, rules) + Rules::HOT_BYTES;
 
     fn open(&mut self, now: Instant, flow: FlowSpec) {
         if flow.size.is_some_and(|size| size.0 == 0) {
@@ -243,15 +243,15 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
         (at != Instant::NEVER).then_some(Deadline { at, timer })
     }
 
-    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
+    fn prefetch_targets(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
         if step == 0 {
             visit(self.control.place());
-            self.senders.places().chain(self.receivers.places()).for_each(visit);
+            self.senders.prefetch_targets().chain(self.receivers.prefetch_targets()).for_each(visit);
         } else {
             // In most visits the receiver answers and pulls first, then the sender sends what was pulled.
             let chance = &mut self.chance.clone();
-            self.receivers.latest().into_iter().for_each(|receiver| receiver.places(chance, visit));
-            self.senders.latest().into_iter().for_each(|sender| sender.places(chance, visit));
+            self.receivers.latest().into_iter().for_each(|receiver| receiver.prefetch_targets(chance, visit));
+            self.senders.latest().into_iter().for_each(|sender| sender.prefetch_targets(chance, visit));
         }
     }
 

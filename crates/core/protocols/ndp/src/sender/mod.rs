@@ -122,9 +122,9 @@ impl Sender {
     }
 
     /// Memory that the next call will read.
-    pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
-        self.window.places().into_iter().for_each(&mut *visit);
-        self.paths.places(1, chance, visit);
+    pub fn prefetch_targets(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+        self.window.prefetch_targets().into_iter().for_each(&mut *visit);
+        self.paths.prefetch_targets(1, chance, visit);
     }
 
     /// Payload bytes that have been acknowledged.

@@ -23,7 +23,7 @@ impl Way {
 /// A switch of a tree with one link to each child, which forwards by label. Up or down is unpredictable, so both use
 /// the same arithmetic without a branch.
 #[derive(Clone, Copy, Debug)]
-pub struct Fork {
+pub struct BinaryHop {
     /// With `prefix`: the destination lies below if `addr & mask == prefix`.
     mask: u32,
     prefix: u32,
@@ -31,7 +31,7 @@ pub struct Fork {
     ways: [Way; 2],
 }
 
-impl Fork {
+impl BinaryHop {
     /// The switch that forwards like `hop`; `None` if it has several links to a child.
     pub fn new(hop: &ProcessHop) -> Option<Self> {
         let ([down, up], hop) = (hop.firsts(), hop.tree());
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fork_forwards_like_its_hop() {
+    fn a_binary_hop_forwards_like_the_hop_of_its_tree() {
         // The second of four aggregation switches' pods with eight racks of sixteen hosts.
         let hop = TreeHop {
             mask: !0x7f,
@@ -73,12 +73,12 @@ mod tests {
             digit_mask: 3,
         };
         let same = |hop| ProcessHop::new(hop, |port: PortId| ProcessId::from_index(port.index()));
-        let fork = Fork::new(&same(hop)).expect("one link to each child");
+        let binary = BinaryHop::new(&same(hop)).expect("one link to each child");
         for (addr, label) in
             (0..0x200).flat_map(|addr| (0..16).map(move |label| (addr, PathLabel::new(label))))
         {
-            assert_eq!(fork.process(addr, label).index(), hop.port(addr, label).index());
+            assert_eq!(binary.process(addr, label).index(), hop.port(addr, label).index());
         }
-        assert!(Fork::new(&same(TreeHop { lanes: 2, ..hop })).is_none());
+        assert!(BinaryHop::new(&same(TreeHop { lanes: 2, ..hop })).is_none());
     }
 }
