@@ -44,7 +44,7 @@ def utilisation_below(data: Data, experiments: list[str], key: str, at: At) -> M
     details: dict[str, float] = {}
     holds = True
     for value in data.values(experiments[0], key):
-        found = [mean(utilisation_at(data, name, {**at, key: value})) for name in experiments]
+        found = [mean(data.utilisation(name, {**at, key: value})) for name in experiments]
         details |= {f"{key} {value} {name}": used for name, used in zip(experiments, found, strict=True)}
         less, more = found
         holds &= less < more
