@@ -12,6 +12,7 @@ mod paths;
 mod queue;
 mod scores;
 mod shuffle;
+mod sparse;
 mod spray;
 
 pub use link::{HostLink, Outbound, Queued};

@@ -1,5 +1,7 @@
 use alloc::vec::Vec;
 
+use crate::sparse;
+
 /// Feedback on one path so far. Only 8 bytes: a large network has thousands of paths for each connection.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Score {
@@ -20,12 +22,6 @@ impl Score {
     }
 }
 
-/// Fewer paths than this have a list of scores from the start.
-const SMALL: u16 = 128;
-/// A list takes the place of the table of scores when this share of all paths has one.
-const SPARSE: usize = 8;
-/// Largest table of scores: inserting into a longer one costs more than a list.
-const MOST: usize = 64;
 /// In [`Scores::acks`]: the path has a score.
 const SCORED: u8 = u8::MAX;
 
@@ -45,7 +41,7 @@ pub struct Scores {
 impl Scores {
     /// Scores of `count` paths without feedback.
     pub fn new(count: u16) -> Self {
-        let all = if count < SMALL { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
+        let all = if sparse::lists(count) { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
         Self { count, acks: Vec::new(), some: Vec::new(), all }
     }
 
@@ -110,7 +106,7 @@ impl Scores {
         }
         let index = match self.some.binary_search_by_key(&path, |entry| entry.0) {
             Ok(index) => index,
-            Err(_) if self.some.len() >= MOST.min(self.len() / SPARSE) => {
+            Err(_) if self.some.len() >= sparse::most_entries(self.count) => {
                 self.list_all();
                 return &mut self.all[usize::from(path)];
             }

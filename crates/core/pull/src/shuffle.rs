@@ -1,18 +1,13 @@
 use alloc::vec::Vec;
 
-/// Numbers below this are cheaper to store in a list from the start.
-const SMALL: u16 = 128;
-/// A list takes the place of the table of moved numbers when this share of all numbers has moved.
-const SPARSE: usize = 8;
-/// Largest table of moved numbers: inserting into a longer one costs more than a list.
-const MOST: usize = 64;
+use crate::sparse;
 
 /// The numbers from 0 to `count` - 1 in an order that swaps change. A large network has thousands of paths for each connection, and
 /// most connections send few packets: only numbers that have moved are stored, until there are many of them.
 #[derive(Clone, Debug)]
 pub struct Shuffle {
     count: u16,
-    /// Position and number of those that have moved, sorted by position; unused once `all` is there.
+    /// Moved numbers with their positions, sorted by position; unused once `all` is there.
     moved: Vec<(u16, u16)>,
     /// All numbers; empty as long as `moved` tells them.
     all: Vec<u16>,
@@ -21,7 +16,7 @@ pub struct Shuffle {
 impl Shuffle {
     /// The numbers in their order.
     pub fn new(count: u16) -> Self {
-        let all = if count < SMALL { (0..count).collect() } else { Vec::new() };
+        let all = if sparse::lists(count) { (0..count).collect() } else { Vec::new() };
         Self { count, moved: Vec::new(), all }
     }
 
@@ -61,7 +56,7 @@ impl Shuffle {
         let (here, there) = (self.at(one), self.at(other));
         self.set(one as u16, there);
         self.set(other as u16, here);
-        if self.moved.len() > MOST.min(self.len() / SPARSE) {
+        if self.moved.len() > sparse::most_entries(self.count) {
             self.all = (0..self.len()).map(|position| self.at(position)).collect();
             self.moved = Vec::new();
         }

@@ -62,8 +62,8 @@ settings! {
     /// Every hop of the packets of some flows: when a packet came to a port and left it, what it waited behind, and what became
     /// of it. Without either key all flows are recorded.
     pub struct HopSettings {
-        /// Which flows, by their numbers in the table flows: "3", or "0,7,10..19". Where hosts start flows by themselves and the run
-        /// ends at a stated time, those that had not started by then are counted here and have no row there.
+        /// Which flows, by their numbers in the table flows: "3", or "0,7,10..19". In a run that ends at a stated
+        /// time, flows that hosts prepared and never started are counted here, and have no row in that table.
         flows: Option<FlowNumbers> = "",
         /// Every n-th flow: 10 stands for the flows 0, 10, 20 and so on.
         every: Option<u32> = "" in 1 => 1000000000,

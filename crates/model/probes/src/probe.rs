@@ -112,7 +112,7 @@ pub trait Probe: Clone + PartialEq + Debug + Sized {
         let _ = rows;
     }
 
-    /// Gives the flows in the rows their final numbers: those that a run prepared and that never began have none.
+    /// Replaces the numbers of flows in the rows by the final ones, which leave out prepared flows that never started.
     fn renumber(rows: &mut [Self::Row], number: &dyn Fn(FlowId) -> FlowId) {
         let _ = (rows, number);
     }

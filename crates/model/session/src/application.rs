@@ -1,8 +1,7 @@
-//! What the application of a host does by itself: it starts flows as other flows end there, in the same instant.
+//! The application of a host, which starts flows by itself in the instant in which other flows end there.
 //!
 //! A pattern prepares such a flow when the flow before it starts, and the director hands it to its sender. Simulated hosts and
-//! those of the testbed ask their application when something happens to a flow that could be waited for. Nothing else has to
-//! learn of the event at once, so that a host which only waits for such events is visited as late as any other.
+//! those of the testbed ask their application when something happens to a flow that could be waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -69,8 +69,7 @@ pub struct Director {
     framings: Vec<Framing>,
     workload: Workload,
     stop: Stop,
-    /// All flows so far by number. Those that their senders start by themselves have the start [`Instant::NEVER`] until that is
-    /// known.
+    /// Flows by number. A prepared flow has the start [`Instant::NEVER`] until its sender has reported the start.
     pub flows: Vec<FlowRow>,
     /// Of these, flows without a start.
     prepared: u64,

@@ -107,7 +107,7 @@ pub struct Flow {
     pub part: Option<Part>,
     /// Ends of the flow that are reported to its pattern.
     pub watch: Watch,
-    /// Whether its pattern will let its sender start another flow when it is done with this one ([`Planner::follow`]).
+    /// Whether the sender will start another flow by itself at the end of this one ([`Planner::follow`]).
     pub followed: bool,
 }
 
@@ -218,7 +218,7 @@ pub enum Cue {
     SenderDone,
 }
 
-/// What a prepared flow waits for, at the host that sends it.
+/// Event that a prepared flow waits for, at the host that sends the prepared flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct After {
     /// The flow that the host waits for.
@@ -251,7 +251,7 @@ pub struct Planner<'a> {
     pub(crate) next_flow: &'a mut u32,
     /// Flows that hosts start by themselves.
     pub(crate) followers: &'a mut Vec<Follower>,
-    /// Followers that are no longer expected, and the time at which those that still should start do.
+    /// Followers whose event will not happen, with the time at which they start all the same; `None` if they do not.
     pub(crate) revoked: &'a mut Vec<(FlowId, Option<Instant>)>,
 }
 
