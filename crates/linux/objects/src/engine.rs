@@ -18,8 +18,8 @@ use crate::message::{LONGEST, Message};
 use crate::peers::Peers;
 use crate::symbols::{Collector, Content, ReadAt, Taken};
 
-/// How late a timer may be handled and still count as on time, so that pulls keep their rate although the kernel wakes the
-/// driver late. Beyond this, pulls would leave in a burst that overflows every queue.
+/// How late a timer may be handled, or a frame that waits for the link may leave, and still count as on time: pulls and symbols keep
+/// their rate although the kernel wakes the driver late. Beyond this they would leave in a burst that overflows every queue.
 const CATCH_UP: Picos = Picos::from_micros(500);
 /// Most sessions of messages at a time. Those beyond are ignored, and come again.
 const MOST_MESSAGES: usize = 1024;
@@ -395,6 +395,10 @@ impl Engine {
             return self.counts.stray += 1;
         };
         let received = arrived.received(from, self.options.paths);
+        // A symbol that finds a pull overdue starts the pacer anew, and the delay would never be made up.
+        if self.endpoint.poll_timeout().is_some_and(|deadline| deadline.at < now) {
+            self.timers(now);
+        }
         let ScdpHeader::Symbol { conn, symbol } = arrived.header else {
             self.endpoint.handle(now, received);
             return self.after_input(now, None);
@@ -463,6 +467,9 @@ impl Engine {
 
     /// Handles the transport's events. `key`: the session of the packet that was handled.
     fn after_input(&mut self, now: Instant, key: Option<Key>) {
+        if self.idle {
+            self.busy_until = self.busy_until.max(now);
+        }
         self.idle = false;
         while let Some(event) = self.endpoint.poll_event() {
             match event {
@@ -519,7 +526,7 @@ impl Engine {
 
     /// Runs the timers that are due.
     pub fn timers(&mut self, now: Instant) {
-        let earliest = Instant(now.0.saturating_sub(CATCH_UP.0));
+        let earliest = on_time(now);
         while let Some(deadline) = self.endpoint.poll_timeout().filter(|deadline| deadline.at <= now) {
             self.endpoint.handle_timeout(deadline.at.max(earliest));
             self.after_input(now, None);
@@ -546,7 +553,7 @@ impl Engine {
         while let Some(packet) = self.endpoint.poll_transmit(now) {
             if let Some(long) = self.write(&packet, out) {
                 let time = self.options.rate.serialization(Bytes(long as u64));
-                self.busy_until = self.busy_until.max(now).after(time);
+                self.busy_until = self.busy_until.max(on_time(now)).after(time);
                 return long;
             }
         }
@@ -618,6 +625,11 @@ impl Engine {
         let timer = self.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
         if self.idle { timer } else { timer.min(self.link_free_at()) }
     }
+}
+
+/// Earliest time for which an action at `now` is on time.
+fn on_time(now: Instant) -> Instant {
+    Instant(now.0.saturating_sub(CATCH_UP.0))
 }
 
 /// Key of an ended session in [`Finished`]: no host has the number that stands for several senders.

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use pullnet_objects::{Engine, EngineOptions, Message, Notice, ObjectId};
 use pullnet_rng::{Seed, Stream};
 use pullnet_transport::Source;
-use pullnet_units::{BitsPerSec, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_wire::switch::{Lengths, mark, trim};
 use pullnet_wire::{Mac, Mark, Marks};
 
@@ -41,6 +41,8 @@ struct Weather {
     late: Picos,
     /// Longest time for which a host does nothing, about once in a hundred turns: another process has its processor.
     pause: Picos,
+    /// Hosts look at their frames and timers only so often.
+    look: Picos,
 }
 
 struct Network {
@@ -57,6 +59,8 @@ struct Network {
     notices: Vec<(usize, Notice)>,
     /// Frames to the group that left.
     to_group: u64,
+    /// When each host had the object.
+    received_at: Vec<Instant>,
 }
 
 impl Network {
@@ -78,6 +82,7 @@ impl Network {
             objects: vec![(vec![0; long], false); hosts],
             notices: Vec::new(),
             to_group: 0,
+            received_at: vec![Instant::ZERO; hosts],
         }
     }
 
@@ -118,6 +123,7 @@ impl Network {
                 self.paused[host] = self.now.after(Picos(pause));
                 continue;
             }
+            self.paused[host] = self.now.after(self.weather.look);
             self.engines[host].timers(self.now);
             let mut room = [0; 1600];
             loop {
@@ -133,7 +139,10 @@ impl Network {
                     Notice::Block { offset, bytes, .. } => {
                         object[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
                     }
-                    Notice::Received { .. } => *complete = true,
+                    Notice::Received { .. } => {
+                        *complete = true;
+                        self.received_at[host] = self.now;
+                    }
                     _ => {}
                 }
                 if !matches!(notice, Notice::Block { .. }) {
@@ -189,7 +198,8 @@ impl Network {
     }
 }
 
-const BAD: Weather = Weather { lose: 2, trim: 5, death: None, late: Picos::ZERO, pause: Picos::ZERO };
+const BAD: Weather =
+    Weather { lose: 2, trim: 5, death: None, late: Picos::ZERO, pause: Picos::ZERO, look: Picos::ZERO };
 
 #[test]
 fn an_object_arrives_whole_whatever_is_lost_or_trimmed() {
@@ -229,6 +239,23 @@ fn an_object_arrives_over_round_trips_that_are_longer_than_timeouts() {
         network.run();
         assert_eq!(network.ends(), (to.to_vec(), vec![]), "{late} ms");
         assert!((1..4).all(|host| network.objects[host] == (object.clone(), true)));
+    }
+}
+
+/// The kernel wakes a process later than it asked for: pulls and symbols that are late by then make up for it.
+#[test]
+fn hosts_that_look_late_keep_the_rate_of_their_links() {
+    let long = 4_000_000;
+    for look in [0, 20, 50, 100] {
+        let weather = Weather { look: Picos::from_micros(look), ..Weather::default() };
+        let (object, mut network) = (bytes(long), Network::new(2, weather, long, 1));
+        network.expect(1, Some(0), long);
+        network.engines[0].send(Instant::ZERO, address(1), SESSION, long as u64, Box::new(object));
+        network.run();
+        let (symbols, all) = (long.div_ceil(1412) as u64, network.received_at[1]);
+        let needed = BitsPerSec::gbps(1).serialization(Bytes(symbols * 1538)).0 + DELAY.0;
+        let of_needed = all.0 as f64 / needed as f64;
+        assert!(of_needed < 1.02, "a look every {look} us: {of_needed:.2} of the time of the wire");
     }
 }
 
