@@ -5,8 +5,10 @@ use core::net::IpAddr;
 use thiserror::Error;
 
 use crate::check::internet_checksum;
-use crate::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, PROTOCOL_UDP};
-use crate::{DATA_HEADER, ETHERNET, HEADER, IPV4, IPV6, LABEL_BASE, Mark, Marks, Packet, Route, UDP};
+use crate::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, PROTOCOL_UDP, Route};
+use crate::layout::{DATA_HEADER, ETHERNET, HEADER, IPV4, IPV6, LABEL_BASE, UDP};
+use crate::mark::{Mark, Marks};
+use crate::packet::Packet;
 
 /// Initial TTL: the number of routers that a packet may pass.
 const TTL: u8 = 64;

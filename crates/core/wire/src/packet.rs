@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{HEADER, STAMP_MASK};
+use crate::layout::{HEADER, STAMP_MASK};
 
 /// The version that this crate speaks.
 pub(crate) const VERSION: u8 = 2;
@@ -31,7 +31,7 @@ const AGAIN: u8 = 0x20;
 /// A header without its check, as a value that cannot hold invalid combinations.
 ///
 /// `home` is the UDP port that the host that made the packet listens on. `conn` is the connection as its opener numbers
-/// it, with [`crate::REPLY`] for the way back; it is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to no
+/// it, with [`REPLY`](crate::layout::REPLY) for the way back; it is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to no
 /// connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
@@ -67,7 +67,7 @@ pub enum Shape {
         service: u16,
         /// Priority that the sender requests; higher goes first.
         priority: u8,
-        /// With `syn`, when the stream was opened, by the receiver's clock: see [`crate::STAMP_MASK`]. 0 without `syn`.
+        /// With `syn`, when the stream was opened, by the receiver's clock: see [`STAMP_MASK`]. 0 without `syn`.
         stamp: u32,
     },
     /// Packets arrived whole.

@@ -4,9 +4,11 @@ use pullnet_transport::Fate;
 use thiserror::Error;
 
 use crate::check::internet_checksum;
-use crate::frame::{Ip, PROTOCOL_UDP, address, word};
-use crate::packet::{carried_check, header_check};
-use crate::{BadHeader, BadPlain, HEADER, Mac, Mark, Marks, Packet, Route, UDP};
+use crate::frame::{Ip, Mac, PROTOCOL_UDP, Route, address, word};
+use crate::layout::{HEADER, UDP};
+use crate::mark::{Mark, Marks};
+use crate::packet::{BadHeader, Packet, carried_check, header_check};
+use crate::plain::BadPlain;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

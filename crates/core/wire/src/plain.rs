@@ -8,7 +8,7 @@ use thiserror::Error;
 use pullnet_transport::{Header, Packed, Words};
 
 use crate::frame::{Ip, PROTOCOL_UDP};
-use crate::{HEADER, UDP};
+use crate::layout::{HEADER, UDP};
 
 /// The version in the first four bits: NDP's header is version 2.
 const VERSION: u8 = 3;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use pullnet_host::StreamError;
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_units::Instant;
 use pullnet_wire::Reason;
 use serde::Serialize;
 
-use crate::Options;
 use crate::message::Head;
 use crate::network::HOSTS;
 use crate::report::{Report, Traffic};
+use crate::run::Options;
 
 /// Largest body of a request or an answer. Bytes. Sizes are log-uniform from 1 to this.
 const LONGEST_CALL: u64 = 100_000;
@@ -56,7 +56,7 @@ pub(crate) struct Partner {
 /// All request numbers issued so far, and the state of each.
 pub(crate) struct Ledger {
     pub seed: Seed,
-    chance: Stream,
+    chance: RandomStream,
     rpcs: u64,
     stream_bytes: u64,
     longest_stream: u64,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::Outcomes;
+use crate::ledger::Outcomes;
 
 /// Packet and frame counters, summed over all hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use pullnet_units::{Instant, Picos};
 
-use crate::Condition;
+use crate::condition::Condition;
 use crate::ledger::Ledger;
 use crate::memory::{self, Looks};
-use crate::network::{HOSTS, Network};
+use crate::network::{FaultyFabric, HOSTS};
 use crate::report::{Report, Traffic};
 use crate::station::Station;
 
@@ -57,7 +57,7 @@ fn acts(condition: Condition) -> VecDeque<(f64, Act)> {
 struct World {
     condition: Condition,
     now: Instant,
-    network: Network,
+    network: FaultyFabric,
     /// `None` while the host is down.
     stations: Vec<Option<Station>>,
     ledger: Ledger,
@@ -103,7 +103,7 @@ impl World {
         let mut world = Self {
             condition,
             now: Instant::ZERO,
-            network: Network::new(condition, seed),
+            network: FaultyFabric::new(condition, seed),
             stations: Vec::new(),
             ledger: Ledger::new(options),
             acts: acts(condition),
