@@ -150,7 +150,7 @@ pub fn emit(
     let header = packet.encode((&addresses[..family], &addresses[family..2 * family]));
     body[..HEADER].copy_from_slice(&header);
     if is_data {
-        body[HEADER..DATA_HEADER].copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+        body[HEADER..DATA_HEADER].copy_from_slice(&crate::check::crc32c(&[payload]).to_be_bytes());
         body[DATA_HEADER..].copy_from_slice(payload);
     }
     Ok(needed)

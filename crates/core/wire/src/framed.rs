@@ -106,7 +106,7 @@ pub trait Framed: Protocol {
         let bytes = plain.encode((&addresses[..family], &addresses[family..2 * family]));
         body[..long].copy_from_slice(bytes.get());
         if is_data {
-            body[long..long + check].copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+            body[long..long + check].copy_from_slice(&crate::check::crc32c(&[payload]).to_be_bytes());
             body[long + check..].copy_from_slice(payload);
         }
         Ok(needed)

@@ -374,7 +374,7 @@ impl Packet {
 
 /// The check of a header: CRC-32C of the sender's and the receiver's address and bytes 0 to 27.
 pub(crate) fn header_check(header: &[u8; HEADER], (from, to): (&[u8], &[u8])) -> u32 {
-    crate::crc32c(&[from, to, &header[..CHECK]])
+    crate::check::crc32c(&[from, to, &header[..CHECK]])
 }
 
 /// The check that a header carries.

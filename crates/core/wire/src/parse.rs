@@ -107,7 +107,7 @@ pub(crate) fn payload_of(body: &[u8], length: usize) -> (Fate, bool, &[u8]) {
     let Some((check, rest)) = body.split_first_chunk::<4>() else { return (Fate::Trimmed, false, &[]) };
     match rest.get(..length) {
         None => (Fate::Trimmed, false, &[]),
-        Some(payload) if crate::crc32c(&[payload]) == u32::from_be_bytes(*check) => {
+        Some(payload) if crate::check::crc32c(&[payload]) == u32::from_be_bytes(*check) => {
             (Fate::Whole, false, payload)
         }
         Some(_) => (Fate::Trimmed, true, &[]),

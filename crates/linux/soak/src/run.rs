@@ -8,21 +8,9 @@ use crate::condition::Condition;
 use crate::ledger::Ledger;
 use crate::memory::{self, Looks};
 use crate::network::{FaultyFabric, HOSTS};
+use crate::options::Options;
 use crate::report::{Report, Traffic};
 use crate::station::Station;
-
-/// Options of a soak in virtual time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// The injected fault.
-    pub condition: Condition,
-    /// Number of calls.
-    pub rpcs: u64,
-    /// Bytes of streams, both directions together.
-    pub bytes: u64,
-    /// Seed of the soak.
-    pub seed: u64,
-}
 
 /// If nothing ends for this long, the soak counts as hung. Much longer than the timeout of a silent host.
 const HANGS: Picos = Picos::from_secs(60);

@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_label_chooses_by_its_digit() {
-        let class = Class { kind: crate::Kind::Data, headers: 0, label: Some(0b1101), ..Class::default() };
+        let class =
+            Class { kind: crate::codec::Kind::Data, headers: 0, label: Some(0b1101), ..Class::default() };
         let choose = |shift, mask| {
             choose(Forwarding::Path, &class, Selection { shift, mask }, 4, NodeId::new(0), |_| unreachable!())
         };

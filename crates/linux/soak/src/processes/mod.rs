@@ -18,8 +18,8 @@ use crate::condition::Condition;
 use crate::ledger::Ledger;
 use crate::memory::Looks;
 use crate::message::{Head, Sink, Source};
+use crate::options::Options;
 use crate::report::Report;
-use crate::run::Options;
 
 use child::SERVICE;
 use stage::Stage;
