@@ -11,13 +11,13 @@ use pullnet_settings::{Field, Refused, Value};
 use pullnet_workload::{PATTERNS, Pattern};
 
 /// Settings from any registry.
-enum Table {
+enum AnySettings {
     Protocol(ProtocolConfig),
     Switch(SwitchConfig),
     Traffic(Box<dyn Pattern>),
 }
 
-impl Table {
+impl AnySettings {
     /// Table number `index` of all registries, with its rows.
     fn nth(index: usize) -> (Self, &'static [Field]) {
         let index = index % (PROTOCOLS.len() + SWITCHES.len() + PATTERNS.len());
@@ -51,7 +51,7 @@ impl Table {
 }
 
 /// Sets `name` to the TOML value `written`. `None`: not a value.
-fn set(table: &mut Table, name: &str, written: &str) -> Option<Result<(), Refused>> {
+fn set(table: &mut AnySettings, name: &str, written: &str) -> Option<Result<(), Refused>> {
     let document = format!("x = {written}").parse::<toml::Table>().ok()?;
     let value = match document.get("x")? {
         toml::Value::String(text) => Value::Text(text),
@@ -67,7 +67,7 @@ fuzz_target!(|input: &str| {
     let (place, value) = first_line(input);
     let mut place = place.split_whitespace().map(|word| word.parse::<u16>().unwrap_or(0).into());
     let (table, field): (usize, usize) = (place.next().unwrap_or(0), place.next().unwrap_or(0));
-    let (mut table, fields) = Table::nth(table);
+    let (mut table, fields) = AnySettings::nth(table);
     let Some(field) = fields.get(field % fields.len().max(1)) else { return };
     if let Some(Ok(())) = set(&mut table, field.name, value) {
         let written = table.get(field.name).expect("the field is there");

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{Seed, RandomStream};
 use pullnet_scenario::{ReferenceRow, reference};
 
 /// Values of every type, valid and invalid.
@@ -82,12 +82,12 @@ fn rows() -> &'static [ReferenceRow] {
     ROWS.get_or_init(reference)
 }
 
-fn pick<'a, T: ?Sized>(items: &[&'a T], chance: &mut Stream) -> Option<&'a T> {
+fn pick<'a, T: ?Sized>(items: &[&'a T], chance: &mut RandomStream) -> Option<&'a T> {
     items.get(chance.below(items.len() as u32) as usize).copied()
 }
 
 /// A value for the setting of `row`: its default, a bound, one of its choices, or any value.
-fn value(row: Option<&ReferenceRow>, chance: &mut Stream) -> String {
+fn value(row: Option<&ReferenceRow>, chance: &mut RandomStream) -> String {
     let field = row.map(|row| row.field);
     let known: Vec<&str> = field
         .iter()
@@ -104,13 +104,13 @@ fn value(row: Option<&ReferenceRow>, chance: &mut Stream) -> String {
 }
 
 /// The reference row of a key in any table.
-fn row_of(key: &str, chance: &mut Stream) -> Option<&'static ReferenceRow> {
+fn row_of(key: &str, chance: &mut RandomStream) -> Option<&'static ReferenceRow> {
     let rows: Vec<_> = rows().iter().filter(|row| row.field.name == key).collect();
     pick(&rows, chance)
 }
 
 /// One change to the lines of a scenario.
-fn change(lines: &mut Vec<String>, chance: &mut Stream) -> Option<()> {
+fn change(lines: &mut Vec<String>, chance: &mut RandomStream) -> Option<()> {
     let at = chance.below(lines.len() as u32) as usize;
     let line = lines.get(at)?.clone();
     match (chance.below(8), line.split_once(" = ")) {

@@ -164,7 +164,15 @@ def last_in_list(start: str, addition: str, end: str = "\n}") -> Callable[[str],
 def protocol(plan: Plan) -> None:
     """A crate of its own, and its lines in the workspace and in the registry."""
     name, folder = plan.name, "crates/core/protocols/stencil-name"
-    for path in ("Cargo.toml", "README.md", "src/lib.rs", "src/header.rs", "src/endpoint.rs", "tests/stencil_name.rs"):
+    for path in (
+        "Cargo.toml",
+        "README.md",
+        "src/lib.rs",
+        "src/config.rs",
+        "src/header.rs",
+        "src/endpoint.rs",
+        "tests/stencil_name.rs",
+    ):
         plan.write(f"{folder}/{path}", f"protocol/{path}")
     crate = f"pullnet-{name.kebab}"
     dependency = f'{crate} = {{ path = "{name.fill(folder)}" }}\n'
@@ -189,7 +197,9 @@ def discipline(plan: Plan) -> None:
     plan.edit(lib, sorted_line("extern crate alloc;\n", exported, r"pub use "))
     row = f'    {name.camel}({name.camel}Config) = "{name.kebab}": "{name.kebab}: one FIFO per port",'
     listed = f"{crate}/src/switch.rs"
-    plan.edit(listed, behind("use crate::{\n", f"    {name.camel}Config,\n"))
+    plan.edit(
+        listed, sorted_line("BitsPerSec, Bytes};\n", f"use crate::{name.snake}::{name.camel}Config;", r"use crate::")
+    )
     plan.edit(listed, last_in_list("\nswitches! {", f"\n{row}"))
 
 

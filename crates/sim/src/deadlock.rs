@@ -13,10 +13,10 @@ use crate::network::Network;
 use crate::shard::Shard;
 
 /// A priority of a port.
-type Place = (PortId, u8);
+type PortPriority = (PortId, u8);
 
 /// Places by those that they wait for.
-type Waits = BTreeMap<Place, BTreeSet<Place>>;
+type Waits = BTreeMap<PortPriority, BTreeSet<PortPriority>>;
 
 /// The ports of a circle, in its order, each of which waits for the next one; empty if there is none.
 pub fn circle<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortId> {
@@ -27,7 +27,7 @@ pub fn circle<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortId> {
     let waits = stuck(waits(net, shards, &paused));
     let Some(mut place) = waits.keys().next().copied() else { return Vec::new() };
     // A place that waits for ever waits for another such place, so following them must lead to a circle.
-    let mut way: Vec<Place> = Vec::new();
+    let mut way: Vec<PortPriority> = Vec::new();
     loop {
         if let Some(begin) = way.iter().position(|seen| *seen == place) {
             return way[begin..].iter().map(|(port, _)| *port).collect();
@@ -39,7 +39,7 @@ pub fn circle<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortId> {
 }
 
 /// Places that the other end of their link has paused.
-fn paused<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> BTreeSet<Place> {
+fn paused<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> BTreeSet<PortPriority> {
     let (mut paused, mut ids) = (BTreeSet::new(), net.numbering.port.iter());
     shards.iter().for_each(|shard| {
         shard.ports.each(&mut |port| {
@@ -52,7 +52,7 @@ fn paused<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> BTreeSet<Place> {
 }
 
 /// What each paused place waits for: the places at the next switch where packets stand that came from it.
-fn waits<W: Words>(net: &Network<W>, shards: &[Shard<W>], paused: &BTreeSet<Place>) -> Waits {
+fn waits<W: Words>(net: &Network<W>, shards: &[Shard<W>], paused: &BTreeSet<PortPriority>) -> Waits {
     let topology = net.topology();
     let mut before: BTreeMap<(NodeId, u16), PortId> = BTreeMap::new();
     for (id, _) in paused {
@@ -77,7 +77,7 @@ fn waits<W: Words>(net: &Network<W>, shards: &[Shard<W>], paused: &BTreeSet<Plac
 fn stuck(mut waits: Waits) -> Waits {
     loop {
         let before = waits.len();
-        let left: BTreeSet<Place> = waits.keys().copied().collect();
+        let left: BTreeSet<PortPriority> = waits.keys().copied().collect();
         waits.retain(|_, others| others.iter().all(|other| left.contains(other)));
         if waits.len() == before {
             return waits;

@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use pullnet_qdisc::{Item, Signal, order};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_topology::{CutThrough, LinkRef, LinkSchedule};
 use pullnet_transport::Words;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
@@ -28,7 +28,7 @@ pub struct Line {
     /// Losses, slow periods and pauses; `None` if there were none.
     trouble: Option<Box<Trouble>>,
     /// Random numbers for the queue's coins, for choices at the other end, and for losses on the link.
-    pub chance: SmallStream,
+    pub chance: SmallRandomStream,
     next: Next,
     /// Bytes sent.
     bytes: u64,
@@ -83,7 +83,7 @@ struct Trouble {
 
 impl Line {
     /// The sending end of `link`.
-    pub fn new<W: Words>(net: &Network<W>, link: LinkRef, next: Next, chance: SmallStream) -> Self {
+    pub fn new<W: Words>(net: &Network<W>, link: LinkRef, next: Next, chance: SmallRandomStream) -> Self {
         let built = net.topology().link(link);
         let (ingress, salt) = net.arrival(link);
         let cut = net.topology().cut_through.filter(|_| !matches!(next, Next::Host(_)));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pullnet_probes::{Probes, Watches};
 use pullnet_qdisc::{Discipline, Item, order};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_scenario::{Forwarding, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology};
 use pullnet_transport::{Framing, Header, HopView, HostAddr, Packed, Words};
@@ -362,7 +362,13 @@ impl<W: Words> Network<W> {
     /// The process that `packet` goes to next, arriving at `at`. Calls that are not inlined get a copy of `packet`: if
     /// its address escaped, the packet would have to be kept in memory instead of registers.
     #[inline(always)]
-    pub fn target(&self, next: &Next, packet: &Packet<W>, chance: &mut SmallStream, at: Instant) -> Target {
+    pub fn target(
+        &self,
+        next: &Next,
+        packet: &Packet<W>,
+        chance: &mut SmallRandomStream,
+        at: Instant,
+    ) -> Target {
         match next {
             Next::BinaryHop(hop) => Target::Port(hop.process(packet.to().0, packet.label())),
             Next::Host(host) => Target::Host(*host),
@@ -376,7 +382,7 @@ impl<W: Words> Network<W> {
         &self,
         next: &Next,
         packet: Packet<W>,
-        chance: &mut SmallStream,
+        chance: &mut SmallRandomStream,
         at: Instant,
     ) -> Target {
         let (to, label) = (packet.to().0, packet.label());
@@ -394,7 +400,7 @@ impl<W: Words> Network<W> {
         &self,
         hop: &ProcessHop,
         packet: &Packet<W>,
-        chance: &mut SmallStream,
+        chance: &mut SmallRandomStream,
         at: Instant,
     ) -> Target {
         let (first, count) = Self::tree_ports(hop, packet);
@@ -406,7 +412,7 @@ impl<W: Words> Network<W> {
         &self,
         node: NodeId,
         packet: &Packet<W>,
-        chance: &mut SmallStream,
+        chance: &mut SmallRandomStream,
         at: Instant,
     ) -> Target {
         let topology = self.topology();
@@ -454,7 +460,7 @@ impl<W: Words> Network<W> {
         nth: impl Fn(u32) -> ProcessId,
         salt: u32,
         packet: &Packet<W>,
-        chance: &mut SmallStream,
+        chance: &mut SmallRandomStream,
         at: Instant,
     ) -> Target {
         let first = match self.scenario.forwarding {

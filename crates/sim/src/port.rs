@@ -4,7 +4,7 @@ use core::hint::cold_path;
 use core::mem::offset_of;
 
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Rank, Ring, Signal, order};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_transport::{Fate, Hop, Words};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos};
 
@@ -94,7 +94,7 @@ impl<'b, W: Words> Surroundings<'_, 'b, W> {
         self.env.out.push(target, header);
     }
 
-    fn chance(&mut self) -> &mut SmallStream {
+    fn chance(&mut self) -> &mut SmallRandomStream {
         &mut self.line.chance
     }
 

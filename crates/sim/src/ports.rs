@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pullnet_probes::{Recorded, Watches};
 use pullnet_qdisc::{Discipline, Item};
-use pullnet_rng::{Seed, SmallStream};
+use pullnet_rng::{Seed, SmallRandomStream};
 use pullnet_topology::LinkRef;
 use pullnet_transport::Words;
 use pullnet_units::{Instant, PortId};
@@ -78,7 +78,7 @@ struct SharedSwitch<S> {
     /// The port that leads back along each link into the switch; empty if no signals are sent.
     cables: Vec<u16>,
     /// Alternatives for an arriving packet, and random numbers for ties; `None` if the port is chosen before arrival.
-    choice: Option<(Next, SmallStream)>,
+    choice: Option<(Next, SmallRandomStream)>,
 }
 
 impl<S> SharedSwitch<S> {
@@ -364,7 +364,7 @@ fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
     net: &Network<W>,
     ports: &[Port<W, Q>],
     begin: ProcessId,
-    (next, chance): &mut (Next, SmallStream),
+    (next, chance): &mut (Next, SmallRandomStream),
     packet: &Packet<W>,
     at: Instant,
 ) -> Option<usize> {

@@ -5,7 +5,7 @@
 //! transports of a run share the 16 numbers that a packed header has.
 
 use pullnet_protocols::{MOST_KINDS, ProtocolConfig, with_protocol};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_scenario::CarriedBy;
 use pullnet_transport::{
     ConnId, Event, FlowSpec, FlowStatus, Framing, GroupMember, Header, Hop, HopView, HostInfo, Packed,
@@ -265,7 +265,7 @@ impl<W: Words> Several<W> {
         transports: &[CarriedBy],
         looks: &Looks<W>,
         info: HostInfo,
-        chance: impl Fn(usize) -> Stream,
+        chance: impl Fn(usize) -> RandomStream,
     ) -> Self {
         let member = |(number, carried): (usize, &CarriedBy)| member(&carried.config, info, chance(number));
         let members = transports.iter().enumerate().map(member).collect();
@@ -273,7 +273,7 @@ impl<W: Words> Several<W> {
     }
 }
 
-fn member<W: Words>(config: &ProtocolConfig, info: HostInfo, chance: Stream) -> Box<dyn Member<W>> {
+fn member<W: Words>(config: &ProtocolConfig, info: HostInfo, chance: RandomStream) -> Box<dyn Member<W>> {
     with_protocol!(config, |config: P| Box::new(Narrow(P::endpoint(config, info, chance))))
 }
 

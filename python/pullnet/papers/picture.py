@@ -1,8 +1,11 @@
 """A picture, and a CSV file with the same numbers."""
 
-import csv
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+
+from pullnet import pictures
 
 Points = list[tuple[float, float]]
 
@@ -23,19 +26,14 @@ class Picture:
 
 def draw(picture: Picture, folder: Path) -> Path:
     """Write NAME.png and NAME.csv."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _csv(picture, folder / f"{picture.name}.csv")
-    path = folder / f"{picture.name}.png"
-    _png(picture, path)
-    return path
+    header = ["origin", "series", picture.x, picture.y]
+    return pictures.write(folder, picture.name, header, _rows(picture), partial(_png, picture))
 
 
-def _csv(picture: Picture, path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["origin", "series", picture.x, picture.y])
-        for origin, series in (("ours", picture.ours), ("paper", picture.paper)):
-            writer.writerows([origin, name, x, y] for name, points in series.items() for x, y in points)
+def _rows(picture: Picture) -> Iterator[list[object]]:
+    for origin, series in (("ours", picture.ours), ("paper", picture.paper)):
+        for name, points in series.items():
+            yield from ([origin, name, x, y] for x, y in points)
 
 
 def _png(picture: Picture, path: Path) -> None:

@@ -61,14 +61,20 @@ def _log_upper(shape: float, z: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Gamma(Model):
-    """Density proportional to `x^(shape - 1) exp(-x / scale)`."""
+class _ShapeAndScale(Model):
+    """A law with a shape and a scale; above `xmin` if that is not 0."""
 
-    name: ClassVar[str] = "gamma law"
     parameters: ClassVar[tuple[str, ...]] = ("shape", "scale")
     shape: float
     scale: float
     xmin: float = 0.0
+
+
+@dataclass(frozen=True)
+class Gamma(_ShapeAndScale):
+    """Density proportional to `x^(shape - 1) exp(-x / scale)`."""
+
+    name: ClassVar[str] = "gamma law"
 
     @classmethod
     def _whole(cls, x: Floats) -> Self:
@@ -146,14 +152,10 @@ class Gamma(Model):
 
 
 @dataclass(frozen=True)
-class LogLogistic(Model):
+class LogLogistic(_ShapeAndScale):
     """Share above x: `1 / (1 + (x / scale)^shape)`; `scale` is the median of the whole law."""
 
     name: ClassVar[str] = "log-logistic"
-    parameters: ClassVar[tuple[str, ...]] = ("shape", "scale")
-    shape: float
-    scale: float
-    xmin: float = 0.0
 
     @classmethod
     def _whole(cls, x: Floats) -> Self:

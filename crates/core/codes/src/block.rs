@@ -6,8 +6,9 @@ use raptorq::{
     EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBlockDecoder, SourceBlockEncoder,
 };
 
-use crate::error::check_symbols;
-use crate::{Block, CodeError, MAX_ENCODING_SYMBOLS};
+use crate::error::{CodeError, check_symbols};
+use crate::layout::Block;
+use crate::limits::MAX_ENCODING_SYMBOLS;
 
 /// The library's view of a block: symbols only. Sub-blocks and padding are [`Block`]'s.
 fn inner_layout(block: &Block) -> ObjectTransmissionInformation {

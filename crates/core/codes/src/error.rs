@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::{MAX_BLOCKS, MAX_ENCODING_SYMBOLS, MAX_SYMBOLS};
+use crate::limits::{MAX_BLOCKS, MAX_ENCODING_SYMBOLS, MAX_SYMBOLS};
 
 /// Failure of a code. An error leaves the state of a decoder unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

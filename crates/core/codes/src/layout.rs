@@ -1,5 +1,6 @@
-use crate::error::check_symbols;
-use crate::{CodeError, MAX_BLOCKS, MAX_SYMBOL_BYTES, padded_symbols_at_most};
+use crate::error::{CodeError, check_symbols};
+use crate::limits::{MAX_BLOCKS, MAX_SYMBOL_BYTES};
+use crate::table2::padded_symbols_at_most;
 
 /// `Partition[I, J]` of RFC 6330, section 4.4.1.2: `I` things in `J` parts whose sizes differ by at most one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -26,6 +26,7 @@ mod block;
 mod error;
 mod latency;
 mod layout;
+mod limits;
 #[cfg(feature = "reference")]
 pub mod lt;
 #[cfg(feature = "codec")]
@@ -43,17 +44,9 @@ pub use block::{BlockDecoder, BlockEncoder, Decoded, Method};
 pub use error::CodeError;
 pub use latency::{Latency, Row, SPEED};
 pub use layout::{Block, Layout, Partition, partition};
+pub use limits::{MAX_BLOCKS, MAX_ENCODING_SYMBOLS, MAX_SYMBOL_BYTES, MAX_SYMBOLS};
 #[cfg(feature = "codec")]
 pub use object::ObjectDecoder;
 pub use odds::FailureOdds;
 pub use share::Share;
 pub use table2::{padded_symbols, padded_symbols_at_most};
-
-/// Source symbols of a RaptorQ block at most (RFC 6330, section 5.1.2).
-pub const MAX_SYMBOLS: u32 = 56_403;
-/// Encoding symbols of a RaptorQ block: the ESI has 24 bits (RFC 6330, section 3.2).
-pub const MAX_ENCODING_SYMBOLS: u32 = 1 << 24;
-/// Bytes of a symbol at most: the symbol size T has 16 bits (RFC 6330, section 3.3.2).
-pub const MAX_SYMBOL_BYTES: u32 = 65_535;
-/// Source blocks of an object at most: the source block number has 8 bits (RFC 6330, section 3.2).
-pub const MAX_BLOCKS: u32 = 256;

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use pullnet_rng::Seed;
 
-use crate::CodeError;
+use crate::error::CodeError;
 
 /// Source symbols at most, a bound on memory; the code itself has none.
 pub const MAX_SYMBOLS: u32 = 1 << 20;

@@ -1,6 +1,8 @@
 use alloc::vec::Vec;
 
-use crate::{BlockDecoder, CodeError, Decoded, Layout};
+use crate::block::{BlockDecoder, Decoded};
+use crate::error::CodeError;
+use crate::layout::Layout;
 
 /// Collects the symbols of an object's blocks. Each block is returned once, as soon as it can be decoded.
 ///

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use raptor_code::{SourceBlockDecoder, SourceBlockEncoder};
 
-use crate::CodeError;
+use crate::error::CodeError;
 
 /// Source symbols of a block at least: the systematic indices begin here (RFC 5053, section 5.7).
 pub const MIN_SYMBOLS: u32 = 4;

@@ -1,6 +1,7 @@
 use core::ops::Range;
 
-use crate::{CodeError, MAX_ENCODING_SYMBOLS};
+use crate::error::CodeError;
+use crate::limits::MAX_ENCODING_SYMBOLS;
 
 /// The symbols that a single sender, out of several senders of an object, sends: no two senders ever send the same
 /// symbol.

@@ -1,4 +1,4 @@
-use crate::MAX_SYMBOLS;
+use crate::limits::MAX_SYMBOLS;
 
 /// K' of every row of RFC 6330, Table 2: the sizes that blocks are padded to.
 #[rustfmt::skip]

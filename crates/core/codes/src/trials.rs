@@ -10,10 +10,14 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 
+use crate::block::BlockEncoder;
+use crate::error::CodeError;
+use crate::layout::Layout;
+use crate::limits::MAX_ENCODING_SYMBOLS;
 use crate::lt::{Degrees, LtCode, Peeler};
-use crate::{BlockEncoder, CodeError, Layout, MAX_ENCODING_SYMBOLS, r10};
+use crate::r10;
 
 /// Symbols of a block at most in trials: a row takes K bytes, and there are thousands.
 pub const MAX_TRIAL_SYMBOLS: u32 = 4_096;
@@ -115,7 +119,7 @@ pub struct Generator {
 }
 
 /// `count` distinct numbers below `bound`, at least `from`, in the order in which they were drawn.
-fn distinct(chance: &mut Stream, from: u32, bound: u32, count: u32) -> Vec<u32> {
+fn distinct(chance: &mut RandomStream, from: u32, bound: u32, count: u32) -> Vec<u32> {
     let mut drawn = alloc::collections::BTreeSet::new();
     let mut order = Vec::new();
     while order.len() < count as usize {
@@ -129,7 +133,7 @@ fn distinct(chance: &mut Stream, from: u32, bound: u32, count: u32) -> Vec<u32> 
 
 impl Generator {
     /// Draws a pool of repair symbols and asks the encoder for their rows.
-    pub fn new(code: Code, symbols: u32, chance: &mut Stream) -> Result<Self, CodeError> {
+    pub fn new(code: Code, symbols: u32, chance: &mut RandomStream) -> Result<Self, CodeError> {
         if symbols > MAX_TRIAL_SYMBOLS {
             return Err(CodeError::TooManySymbols { symbols: u64::from(symbols), most: MAX_TRIAL_SYMBOLS });
         }
@@ -221,7 +225,7 @@ pub fn failures(trial: Trial, count: u64, seed: Seed) -> Result<u64, CodeError> 
 }
 
 /// A random subset of `count` items, as the beginning of `items`, which stays a permutation.
-fn shuffled<'a>(items: &'a mut [u32], count: u32, chance: &mut Stream) -> &'a [u32] {
+fn shuffled<'a>(items: &'a mut [u32], count: u32, chance: &mut RandomStream) -> &'a [u32] {
     let all = items.len() as u32;
     for at in 0..count {
         items.swap(at as usize, (at + chance.below(all - at)) as usize);

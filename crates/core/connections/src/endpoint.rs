@@ -14,7 +14,10 @@ use pullnet_transport::{
 };
 use pullnet_units::{Instant, Picos};
 
-use crate::{Connections, Finished, FlowPackets, SmallQueue};
+use crate::finished::Finished;
+use crate::packets::FlowPackets;
+use crate::small_queue::SmallQueue;
+use crate::table::Connections;
 
 /// The rules of a transport on one host. Every input may change flows, queue control packets, report events and arm timers.
 pub trait Rules: Sized {

@@ -1,7 +1,8 @@
 use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr};
 use pullnet_units::{Instant, PacketSeq, Picos};
 
-use crate::{Flows, Known, Noted, ReceivedSet, Rules};
+use crate::endpoint::{Flows, Known, Rules};
+use crate::received::{Noted, ReceivedSet};
 
 /// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order.
 #[derive(Clone, Debug)]
@@ -76,6 +77,17 @@ pub enum Admitted {
     Stray,
 }
 
+/// What the ACK of a data packet says, and by which paths it goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Receipt {
+    /// Number of paths to the sender, and the one of this flow.
+    pub paths: (u16, u16),
+    /// Every packet below this number has arrived; 0 if the flow had ended before.
+    pub cumulative: u32,
+    /// The whole flow has arrived.
+    pub finished: bool,
+}
+
 impl<R: Rules<Receiver = Incoming>> Flows<R> {
     /// Finds the flow of a packet or opens it: any packet may be the first to arrive. Its sender may be silent for `silence`;
     /// `paths` draws the number of paths back to it and one of them.
@@ -99,6 +111,30 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
                 Admitted::Open(slot)
             }
         }
+    }
+
+    /// Takes a data packet of the flow `from`, which [`Self::admit`] opens if necessary, and ends the flow with its last packet.
+    /// Returns what its ACK says; `None` for a stray packet, or one that a sender that follows the rules has not sent.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        from: (HostAddr, ConnId),
+        packet: (u32, bool),
+        bytes: u32,
+        silence: Picos,
+        paths: impl FnOnce() -> (u16, u16),
+    ) -> Option<Receipt> {
+        let slot = match self.admit(now, from, silence, paths) {
+            Admitted::Open(slot) => slot,
+            Admitted::Ended(paths) => return Some(Receipt { paths, cumulative: 0, finished: true }),
+            Admitted::Stray => return None,
+        };
+        let receiver = self.take_data(now, slot, packet, bytes)?;
+        let (paths, cumulative, finished) = (receiver.paths, receiver.cumulative(), receiver.is_complete());
+        if finished {
+            self.finish(now, slot, from.0, from.1);
+        }
+        Some(Receipt { paths, cumulative, finished })
     }
 
     /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. `None` as by [`Incoming::on_data`].

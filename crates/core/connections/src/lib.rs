@@ -23,7 +23,7 @@ pub use asking::{
 };
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
-pub use incoming::{Admitted, Incoming};
+pub use incoming::{Admitted, Incoming, Receipt};
 pub use packets::FlowPackets;
 pub use received::{Noted, ReceivedSet, WINDOW};
 pub use round_robin::RoundRobin;

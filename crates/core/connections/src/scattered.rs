@@ -3,7 +3,9 @@ use alloc::collections::VecDeque;
 use pullnet_transport::SendCounts;
 use pullnet_units::Instant;
 
-use crate::{Departure, FlowPackets, ReceivedSet};
+use crate::packets::FlowPackets;
+use crate::received::ReceivedSet;
+use crate::sent::Departure;
 
 /// The packets of a flow at its sender: which one leaves next, and which ones are acknowledged. For transports whose packets
 /// may change their order on the way, whose receivers acknowledge every packet, and whose senders begin again at the oldest

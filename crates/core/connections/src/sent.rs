@@ -3,7 +3,8 @@ use alloc::collections::VecDeque;
 use pullnet_transport::SendCounts;
 use pullnet_units::{Instant, Picos};
 
-use crate::{FlowPackets, ReceivedSet};
+use crate::packets::FlowPackets;
+use crate::received::ReceivedSet;
 
 /// Number of later packets that overtake a packet before it counts as lost (RFC 5681, section 3.2).
 const REORDERING: u8 = 3;

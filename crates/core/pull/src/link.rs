@@ -1,9 +1,10 @@
 use pullnet_connections::{Flows, Rules};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr};
 use pullnet_units::Instant;
 
-use crate::{FlowOrder, Policy, Sprayer, Spraying, Standing};
+use crate::order::{FlowOrder, Policy, Standing};
+use crate::spray::{Sprayer, Spraying};
 
 /// The ends of a flow at its sender, its paths, and what decides its place in the order of flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,12 +51,12 @@ pub struct HostLink {
     sprayer: Sprayer,
     /// Flows opened so far.
     opened: u64,
-    chance: Stream,
+    chance: RandomStream,
 }
 
 impl HostLink {
     /// A link that no flow waits for.
-    pub fn new(policy: Policy, spraying: Spraying, mut chance: Stream) -> Self {
+    pub fn new(policy: Policy, spraying: Spraying, mut chance: RandomStream) -> Self {
         let sprayer = Sprayer::new(spraying, &mut chance);
         Self { ready: FlowOrder::new(policy), sprayer, opened: 0, chance }
     }

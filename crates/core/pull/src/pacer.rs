@@ -2,7 +2,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::{Refused, Setting, Value};
 use pullnet_units::{Instant, ParseError, Picos};
 
@@ -17,7 +17,7 @@ pub struct Spacing {
 
 impl Spacing {
     /// A spacing drawn from the distribution; `paced` if there is none.
-    fn draw(&self, paced: Picos, chance: &mut Stream) -> Picos {
+    fn draw(&self, paced: Picos, chance: &mut RandomStream) -> Picos {
         let Some(first) = self.points.first() else { return paced };
         let wanted = chance.unit();
         let above = self.points.iter().position(|(_, cdf)| *cdf >= wanted).unwrap_or(self.points.len() - 1);
@@ -96,7 +96,7 @@ impl Pacer {
 
     /// A pull leaves at `now`; the next one has to wait for `interval`, or as `spacing` says.
     #[inline]
-    pub fn spend(&mut self, now: Instant, interval: Picos, spacing: &Spacing, chance: &mut Stream) {
+    pub fn spend(&mut self, now: Instant, interval: Picos, spacing: &Spacing, chance: &mut RandomStream) {
         let interval = if spacing.points.is_empty() { interval } else { spacing.draw(interval, chance) };
         self.free_at = now + interval;
     }

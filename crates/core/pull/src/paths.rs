@@ -1,4 +1,4 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 
 use crate::scores::{Score, Scores};
@@ -57,7 +57,7 @@ pub struct PathSet {
 
 impl PathSet {
     /// `count` paths (at least 1). Without a scoreboard no path is ever left out.
-    pub fn new(count: u16, spread: Spread, scoreboard: bool, chance: &mut Stream) -> Self {
+    pub fn new(count: u16, spread: Spread, scoreboard: bool, chance: &mut RandomStream) -> Self {
         let count = count.max(1);
         let order = if spread == Spread::Single {
             Shuffle::only(chance.below(count.into()) as u16)
@@ -71,7 +71,7 @@ impl PathSet {
 
     /// The path of the next packet.
     #[inline]
-    pub fn next(&mut self, chance: &mut Stream) -> u16 {
+    pub fn next(&mut self, chance: &mut RandomStream) -> u16 {
         if self.order.len() == 1 {
             return self.order.at(0);
         }
@@ -84,7 +84,7 @@ impl PathSet {
 
     /// `path`, or one drawn after it if `path` is left out; never `not`.
     #[inline(never)]
-    fn pass_over(&mut self, mut path: u16, not: Option<u16>, chance: &mut Stream) -> u16 {
+    fn pass_over(&mut self, mut path: u16, not: Option<u16>, chance: &mut RandomStream) -> u16 {
         // If every path is bad, one of them is used nevertheless.
         for _ in 0..self.order.len() {
             if !self.skip(path) {
@@ -116,7 +116,7 @@ impl PathSet {
     }
 
     /// A path other than `not`, if there is one. `not` keeps its turn in the round.
-    pub fn next_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
+    pub fn next_except(&mut self, not: u16, chance: &mut RandomStream) -> u16 {
         if self.order.len() == 1 {
             return self.order.at(0);
         }
@@ -130,13 +130,13 @@ impl PathSet {
     }
 
     /// A random path, outside of the rounds.
-    pub fn any(&self, chance: &mut Stream) -> u16 {
+    pub fn any(&self, chance: &mut RandomStream) -> u16 {
         self.order.at(chance.below(self.order.len() as u32) as usize)
     }
 
     /// One step of a Fisher-Yates shuffle that restarts after every round.
     #[inline]
-    fn draw(&mut self, chance: &mut Stream) -> u16 {
+    fn draw(&mut self, chance: &mut RandomStream) -> u16 {
         if self.owed.1 > 0 {
             self.owed.1 -= 1;
             return self.owed.0;
@@ -147,7 +147,7 @@ impl PathSet {
 
     /// The same among the other paths. If `not` is the only one left in the round, it stays owed.
     #[inline(never)]
-    fn draw_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
+    fn draw_except(&mut self, not: u16, chance: &mut RandomStream) -> u16 {
         if self.owed.1 > 0 && self.owed.0 != not {
             return self.draw(chance);
         }
@@ -174,7 +174,12 @@ impl PathSet {
     /// Addresses that the next `draws` draws will read if nothing else uses `chance` meanwhile, for a driver that
     /// prefetches.
     #[inline]
-    pub fn prefetch_targets(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+    pub fn prefetch_targets(
+        &self,
+        draws: usize,
+        chance: &mut RandomStream,
+        visit: &mut impl FnMut(*const u8),
+    ) {
         let place = |at: usize| self.order.place(at);
         if self.order.len() <= NEAR {
             visit(place(0));

@@ -1,4 +1,4 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 
 choice! {
@@ -23,12 +23,12 @@ pub struct Sprayer {
 
 impl Sprayer {
     /// Starts with a random path.
-    pub fn new(spraying: Spraying, chance: &mut Stream) -> Self {
+    pub fn new(spraying: Spraying, chance: &mut RandomStream) -> Self {
         Self { spraying, sent: chance.below(1 << 16) }
     }
 
     /// The path that a new flow keeps, if each flow keeps a path.
-    pub fn own(paths: u16, chance: &mut Stream) -> u16 {
+    pub fn own(paths: u16, chance: &mut RandomStream) -> u16 {
         if paths < 2 { 0 } else { chance.below(paths.into()) as u16 }
     }
 
@@ -36,7 +36,7 @@ impl Sprayer {
     /// path takes no turn. Nor does a packet that is sent `again`: its path is random, because repetitions in step with
     /// the turns would come to the same failed path every time.
     #[inline]
-    pub fn next(&mut self, (paths, own): (u16, u16), again: bool, chance: &mut Stream) -> u16 {
+    pub fn next(&mut self, (paths, own): (u16, u16), again: bool, chance: &mut RandomStream) -> u16 {
         match self.spraying {
             _ if paths < 2 => 0,
             Spraying::RoundRobin if again => chance.below(paths.into()) as u16,

@@ -1,8 +1,10 @@
 use pullnet_settings::Settings;
 use pullnet_units::{BitsPerSec, Picos};
 
+use crate::context::{Context, DropReason, Outcome};
+use crate::discipline::{Discipline, Lookahead};
+use crate::item::Item;
 use crate::ring::Rings;
-use crate::{Context, Discipline, DropReason, Item, Lookahead, Outcome};
 
 /// Decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -81,8 +81,8 @@ pub trait Context<P> {
     fn paused(&self) -> u8 {
         0
     }
-    /// Requests another [`crate::Discipline::dequeue`] no later than `at`, for a queue that left the link idle while
-    /// packets wait ([`crate::Discipline::IDLES`]).
+    /// Requests another `Discipline::dequeue` no later than `at`, for a queue that left the link idle while
+    /// packets wait (`Discipline::IDLES`).
     fn wake(&mut self, at: Instant);
     /// Sends `signal` to the neighbour at the other end of link `ingress` into this switch.
     fn signal(&mut self, ingress: u16, signal: Signal);

@@ -5,10 +5,13 @@ use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, QueueSize};
 
 use crate::classes::{Classes, Verdict};
+use crate::context::Context;
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
 use crate::one_queue::{OneQueue, QueueRule};
-use crate::{Capacity, Context, Item, Limit, QueueSettings};
+use crate::queue_settings::{Capacity, QueueSettings};
 
 choice! {
     /// Which packets count towards the threshold of a Cut Payload port.

@@ -8,7 +8,8 @@ use pullnet_units::{BitsPerSec, Instant, Picos, QueueSize};
 use crate::classes::Classes;
 use crate::fifo::Fifo;
 use crate::hop_fifo::{Answers, HopFifo};
-use crate::{Capacity, Limit, QueueSettings};
+use crate::limit::Limit;
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// D3 (Wilson et al., SIGCOMM 2011): one first-in-first-out queue for all packets, and rates that the port allocates to

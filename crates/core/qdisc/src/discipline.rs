@@ -1,7 +1,8 @@
 use pullnet_settings::Settings;
 use pullnet_units::{BitsPerSec, Picos};
 
-use crate::{Context, Item};
+use crate::context::Context;
+use crate::item::Item;
 
 /// Bounds on how late a driver may visit a port. Every answer must be safe: too low a bound costs speed, too high a
 /// bound breaks the order of events. The defaults are always safe; a rule overrides them only for speed.

@@ -5,10 +5,14 @@ use pullnet_settings::settings;
 use pullnet_units::QueueSize;
 
 use crate::classes::{Classes, Verdict};
+use crate::context::{Context, DropReason};
 use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
+use crate::marking::{MarkWhen, StepMark};
 use crate::one_queue::{OneQueue, QueueRule};
+use crate::queue_settings::{Capacity, QueueSettings};
 use crate::telemetry::Telemetry;
-use crate::{Capacity, Context, DropReason, Item, Limit, MarkWhen, QueueSettings, StepMark};
 
 settings! {
     /// One first-in-first-out queue for all packets; a packet without room is dropped.

@@ -1,4 +1,4 @@
-use crate::Item;
+use crate::item::Item;
 
 /// Counts of a port with one first-in-first-out queue.
 #[derive(Clone, Debug, Default)]

@@ -5,10 +5,12 @@ use pullnet_transport::Hop;
 use pullnet_units::{BitsPerSec, Instant};
 
 use crate::classes::Verdict;
+use crate::context::Context;
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
 use crate::one_queue::{OneQueue, QueueRule};
-use crate::{Context, Item, Limit};
 
 /// State and arithmetic of a port that answers the headers of departing packets.
 pub trait Answers: Clone + Default + fmt::Debug {

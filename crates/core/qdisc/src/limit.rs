@@ -1,6 +1,6 @@
 use pullnet_units::QueueSize;
 
-use crate::Fifo;
+use crate::fifo::Fifo;
 
 /// The capacity of a queue: counts packets or bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,9 @@
 use pullnet_settings::choice;
 
-use crate::{Fifo, Item, Limit, Verdict};
+use crate::classes::Verdict;
+use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
 
 choice! {
     /// When a port marks packets of ECN-capable transports.

@@ -1,8 +1,9 @@
 use pullnet_settings::Settings;
 
 use crate::classes::{ClassRule, Verdict, Waiting};
+use crate::context::Context;
 use crate::fifo::Fifo;
-use crate::{Context, Item};
+use crate::item::Item;
 
 /// The rule of a port with one first-in-first-out queue whose ports share nothing. [`OneQueue`] counts what the port holds, and
 /// the rule decides.

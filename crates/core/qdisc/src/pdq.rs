@@ -8,7 +8,8 @@ use pullnet_units::{BitsPerSec, Instant, Picos, QueueSize};
 use crate::classes::Classes;
 use crate::fifo::Fifo;
 use crate::hop_fifo::{Answers, HopFifo};
-use crate::{Capacity, Limit, QueueSettings};
+use crate::limit::Limit;
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// PDQ (Hong, Caesar and Godfrey, SIGCOMM 2012): one first-in-first-out queue for all packets. The port lets the flows with

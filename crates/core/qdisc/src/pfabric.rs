@@ -5,9 +5,13 @@ use pullnet_settings::settings;
 use pullnet_transport::Reliance;
 use pullnet_units::QueueSize;
 
+use crate::context::{Context, Outcome, Rank};
+use crate::discipline::{Discipline, Lookahead};
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
-use crate::{Capacity, Context, Discipline, Item, Limit, Lookahead, Outcome, QueueSettings, Rank};
+use crate::item::Item;
+use crate::limit::Limit;
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// pFabric (Alizadeh et al., SIGCOMM 2013): serves the earliest packet of the flow with the smallest rank, and evicts
@@ -32,7 +36,7 @@ impl QueueSettings for PfabricConfig {
 
 /// Sort key of a waiting packet, stored apart from the packets so that a search reads little memory.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SortKey {
     rank: Rank,
     /// Place in the order of arrival.
     arrival: u64,
@@ -47,32 +51,32 @@ pub struct Pfabric<P> {
     held: Fifo,
     arrivals: u64,
     /// Sort keys in the order of `packets`; that order has no meaning.
-    places: Vec<Place>,
+    keys: Vec<SortKey>,
     packets: Vec<P>,
 }
 
 impl<P: Item> Pfabric<P> {
     fn take(&mut self, position: usize) -> (P, u32) {
-        let place = self.places.swap_remove(position);
-        (self.packets.swap_remove(position), place.size)
+        let key = self.keys.swap_remove(position);
+        (self.packets.swap_remove(position), key.size)
     }
 
     /// The packet with the largest rank; the newest one on a tie.
     fn least_urgent(&self) -> Option<usize> {
         let key = |position: &usize| {
-            let place = &self.places[*position];
-            (place.rank.rank, place.arrival)
+            let key = &self.keys[*position];
+            (key.rank.rank, key.arrival)
         };
-        (0..self.places.len()).max_by_key(key)
+        (0..self.keys.len()).max_by_key(key)
     }
 
     /// The packet to serve: the earliest packet of the flow whose packet has the smallest rank. On a tie, the earliest
     /// such packet decides.
     fn most_urgent(&self) -> Option<usize> {
-        let first = self.places.iter().min_by_key(|place| (place.rank.rank, place.arrival))?;
+        let first = self.keys.iter().min_by_key(|key| (key.rank.rank, key.arrival))?;
         let flow = first.rank.flow;
-        let of_flow = (0..self.places.len()).filter(|position| self.places[*position].rank.flow == flow);
-        of_flow.min_by_key(|position| self.places[*position].arrival)
+        let of_flow = (0..self.keys.len()).filter(|position| self.keys[*position].rank.flow == flow);
+        of_flow.min_by_key(|position| self.keys[*position].arrival)
     }
 }
 
@@ -88,7 +92,7 @@ impl<P: Item> Lookahead for Pfabric<P> {
     }
 
     fn shortest_next(&self, _: &Limit) -> Option<u32> {
-        self.places.iter().map(|place| place.size).min()
+        self.keys.iter().map(|key| key.size).min()
     }
 }
 
@@ -104,7 +108,7 @@ impl<P: Item> Discipline<P> for Pfabric<P> {
     fn shared(_: &Limit, _: usize) {}
 
     fn new(_: &Limit) -> Self {
-        Self { held: Fifo::default(), arrivals: 0, places: Vec::new(), packets: Vec::new() }
+        Self { held: Fifo::default(), arrivals: 0, keys: Vec::new(), packets: Vec::new() }
     }
 
     fn trimmed_size(_: &Limit) -> Option<u32> {
@@ -114,7 +118,7 @@ impl<P: Item> Discipline<P> for Pfabric<P> {
     fn enqueue(&mut self, limit: &Limit, _: &mut (), packet: P, cx: &mut impl Context<P>) {
         let size = packet.wire(0);
         self.held.add(&packet, size);
-        self.places.push(Place { rank: cx.rank(&packet), arrival: self.arrivals, size });
+        self.keys.push(SortKey { rank: cx.rank(&packet), arrival: self.arrivals, size });
         self.packets.push(packet);
         self.arrivals += 1;
         while !limit.holds(self.held.packets(), self.held.bytes()) {

@@ -5,9 +5,11 @@ use pullnet_settings::{choice, settings};
 use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::context::{Context, Signal};
 use crate::drop_tail::drop_reason;
+use crate::item::Item;
+use crate::queue_settings::{Capacity, Divided, QueueSettings};
 use crate::telemetry::Telemetry;
-use crate::{Capacity, Context, Divided, Item, QueueSettings, Signal};
 
 /// Number of priorities.
 const PRIORITIES: usize = 8;

@@ -5,9 +5,13 @@ use pullnet_settings::{choice, settings};
 use pullnet_units::QueueSize;
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::context::Context;
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
-use crate::{Capacity, Context, Item, Limit, MarkWhen, QueueSettings, StepMark};
+use crate::item::Item;
+use crate::limit::Limit;
+use crate::marking::{MarkWhen, StepMark};
+use crate::queue_settings::{Capacity, QueueSettings};
 
 /// Number of classes: one per priority of [`Item::priority`].
 const CLASSES: usize = 8;

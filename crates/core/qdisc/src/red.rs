@@ -5,10 +5,13 @@ use pullnet_settings::settings;
 use pullnet_units::{Bytes, Instant, QueueSize};
 
 use crate::classes::{Classes, Verdict};
+use crate::context::{Context, DropReason};
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
 use crate::one_queue::{OneQueue, QueueRule};
-use crate::{Capacity, Context, DropReason, Item, Limit, QueueSettings};
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// Random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993) on one first-in-first-out

@@ -5,7 +5,10 @@ use pullnet_settings::settings;
 use pullnet_units::{Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
-use crate::{Capacity, Context, DropReason, Item, Limit, QueueSettings};
+use crate::context::{Context, DropReason};
+use crate::item::Item;
+use crate::limit::Limit;
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// The SCDP switch: strict priorities for symbols below a queue for pulls and headers, trimming, weighted round robin.

@@ -5,9 +5,12 @@ use pullnet_settings::settings;
 use pullnet_units::{Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::context::Context;
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
-use crate::{Capacity, Context, Item, MarkWhen, QueueSettings, StepMark};
+use crate::item::Item;
+use crate::marking::{MarkWhen, StepMark};
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// Drop-tail ports that share one pool of memory per switch.

@@ -4,9 +4,13 @@ use alloc::vec::Vec;
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, Picos, QueueSize};
 
+use crate::context::Context;
+use crate::discipline::{Discipline, Lookahead};
 use crate::drop_tail::{DropTail, DropTailConfig, DropTailRules};
+use crate::item::Item;
+use crate::marking::MarkWhen;
+use crate::queue_settings::{Capacity, QueueSettings};
 use crate::trim::{Trim, TrimConfig, TrimRules};
-use crate::{Capacity, Context, Discipline, Item, Lookahead, MarkWhen, QueueSettings};
 
 settings! {
     /// Two classes on every port: class 0 is an NDP switch, class 1 one drop-tail queue. Packets of priority 0 belong to class

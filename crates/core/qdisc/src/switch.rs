@@ -2,69 +2,21 @@ use alloc::vec::Vec;
 
 use pullnet_settings::{Field, Settings};
 use pullnet_transport::Reliance;
-use pullnet_units::{BitsPerSec, Bytes, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes};
 
-use crate::{
-    CutPayloadConfig, D3Config, DropTailConfig, PdqConfig, PfabricConfig, PfcConfig, PriorityConfig,
-    RedConfig, ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
-};
-
-/// Capacity of a queue, as a setting states it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Capacity {
-    /// Name of the setting.
-    pub key: &'static str,
-    /// The capacity.
-    pub room: QueueSize,
-    /// Whether data packets wait there, or only headers.
-    pub of_data: bool,
-}
-
-/// Properties of a discipline that transports depend on: their packets have to fit.
-pub trait QueueSettings: Settings {
-    /// Capacities of the queues.
-    fn capacities(&self) -> Vec<Capacity>;
-    /// Bytes on the wire that a trim leaves; `None` if nothing is ever trimmed.
-    fn trim_to(&self) -> Option<Bytes> {
-        None
-    }
-    /// The memory that the ports of a switch with links of these rates divide; `None` if each has its own.
-    fn divided(&self, _rates: &[BitsPerSec]) -> Option<Divided> {
-        None
-    }
-    /// Whether ports do what a transport relies on.
-    fn supports(&self, reliance: Reliance) -> bool {
-        let stated = |key: &str| self.get(key).is_some_and(|value| !value.is_empty());
-        let marks =
-            || stated("mark_above") || stated("mark_low") || self.get("ecn").as_deref() == Some("true");
-        match reliance {
-            Reliance::Marks => marks(),
-            Reliance::Telemetry => self.get("telemetry").as_deref() == Some("true"),
-            Reliance::Ranks | Reliance::Rates | Reliance::Turns => false,
-        }
-    }
-    /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
-    fn classes(&self) -> u8 {
-        1
-    }
-}
-
-/// Memory of a switch; every port sets a part of it aside.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Divided {
-    /// The setting that says how much it is.
-    pub key: &'static str,
-    /// How much it is.
-    pub memory: Bytes,
-    /// Memory that all ports of the switch set aside.
-    pub set_aside: Bytes,
-    /// The settings that say so.
-    pub by: &'static str,
-    /// Largest packet that every link can bring into the empty switch.
-    pub largest: Bytes,
-    /// The settings that limit it.
-    pub limited_by: &'static str,
-}
+use crate::cut_payload::CutPayloadConfig;
+use crate::d3::D3Config;
+use crate::drop_tail::DropTailConfig;
+use crate::pdq::PdqConfig;
+use crate::pfabric::PfabricConfig;
+use crate::pfc::PfcConfig;
+use crate::priority::PriorityConfig;
+use crate::queue_settings::{Capacity, Divided, QueueSettings};
+use crate::red::RedConfig;
+use crate::scdp::ScdpSwitchConfig;
+use crate::shared_buffer::SharedBufferConfig;
+use crate::split::SplitConfig;
+use crate::trim::TrimConfig;
 
 /// A row of the list of disciplines.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 use pullnet_transport::{Hop, PortState};
 
-use crate::Context;
+use crate::context::Context;
 
 /// Bytes that a port has sent, for packets that collect its state (in-band network telemetry).
 #[derive(Clone, Copy, Default, Debug)]

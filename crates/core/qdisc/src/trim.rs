@@ -6,7 +6,12 @@ use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, Picos, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
-use crate::{Capacity, Context, DropReason, Fifo, Item, Limit, MarkWhen, QueueSettings, StepMark};
+use crate::context::{Context, DropReason};
+use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
+use crate::marking::{MarkWhen, StepMark};
+use crate::queue_settings::{Capacity, QueueSettings};
 
 choice! {
     /// Which packet loses its payload when the data queue is full.

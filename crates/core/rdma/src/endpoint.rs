@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
     Received, Side, TimerKind, Transmit,
@@ -25,7 +25,7 @@ pub struct RdmaRules<C: Control> {
     /// Rules of rate control.
     own: C::Rules,
     line: BitsPerSec,
-    chance: Stream,
+    chance: RandomStream,
     /// The pacing clock: senders that have a packet, and when their rate allows it. Pacing changes with every packet, and a
     /// flow's own timer would leave an entry behind each time.
     departures: BTreeSet<(Instant, u32)>,
@@ -40,7 +40,12 @@ fn memory(parameters: &Parameters) -> Picos {
 
 impl<C: Control> RdmaRules<C> {
     /// A host without connections.
-    pub fn endpoint(parameters: Parameters, own: C::Rules, host: HostInfo, chance: Stream) -> Endpoint<C> {
+    pub fn endpoint(
+        parameters: Parameters,
+        own: C::Rules,
+        host: HostInfo,
+        chance: RandomStream,
+    ) -> Endpoint<C> {
         let remembered = memory(&parameters);
         let (departures, ready) = (BTreeSet::new(), RoundRobin::default());
         let rules = Self { parameters, own, line: host.rate, chance, departures, ready };

@@ -22,14 +22,14 @@ impl Seed {
     }
 
     /// The stream of `component` number `index`, for instance `("ndp.host", 7)`.
-    pub fn stream(self, component: &str, index: u64) -> Stream {
-        Stream(Xoshiro256PlusPlus::from_seed(self.key(component, index)))
+    pub fn stream(self, component: &str, index: u64) -> RandomStream {
+        RandomStream(Xoshiro256PlusPlus::from_seed(self.key(component, index)))
     }
 
     /// A stream with 8 bytes of state, for components that exist in the hundred thousands.
-    pub fn small_stream(self, component: &str, index: u64) -> SmallStream {
+    pub fn small_stream(self, component: &str, index: u64) -> SmallRandomStream {
         let key = self.key(component, index);
-        SmallStream(SplitMix64::from_seed(key[..8].try_into().expect("32 bytes hold 8")))
+        SmallRandomStream(SplitMix64::from_seed(key[..8].try_into().expect("32 bytes hold 8")))
     }
 }
 
@@ -65,13 +65,13 @@ macro_rules! draws {
 
 /// A random stream of its own for one component.
 #[derive(Clone, Debug)]
-pub struct Stream(Xoshiro256PlusPlus);
-draws!(Stream);
+pub struct RandomStream(Xoshiro256PlusPlus);
+draws!(RandomStream);
 
 /// A random stream with 8 bytes of state.
 #[derive(Clone, Debug)]
-pub struct SmallStream(SplitMix64);
-draws!(SmallStream);
+pub struct SmallRandomStream(SplitMix64);
+draws!(SmallRandomStream);
 
 #[cfg(test)]
 mod tests {

@@ -1,24 +1,10 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::Settings;
 use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, PacketSeq, Picos, Side, WireLen};
 
-use crate::{Awaited, FailureReason, Header, TimerKind};
-
-/// A connection as its opener numbers it; unique together with the opener's address while it is remembered.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct ConnId(u32);
-
-impl ConnId {
-    /// The connection that its opener numbers `number`.
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-}
+use crate::conn_id::ConnId;
+use crate::packed::Header;
+use crate::texts::{Awaited, FailureReason, TimerKind};
 
 /// Properties of the host that a transport runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -369,13 +355,13 @@ pub struct SendCounts {
 pub enum Reliance {
     /// Packets are marked before queues are full (ECN).
     Marks,
-    /// Packets are served and dropped in the order of their flows' urgency ([`crate::Header::hop_view`]).
+    /// Packets are served and dropped in the order of their flows' urgency ([`Header::hop_view`]).
     Ranks,
-    /// Rates are written into headers ([`crate::Hop::allocate`]).
+    /// Rates are written into headers ([`Hop::allocate`](crate::hop::Hop::allocate)).
     Rates,
-    /// The state of ports is written into headers ([`crate::PortState`]).
+    /// The state of ports is written into headers ([`PortState`](crate::hop::PortState)).
     Telemetry,
-    /// Flows are paused by writing into headers ([`crate::Hop::take_turn`]).
+    /// Flows are paused by writing into headers ([`Hop::take_turn`](crate::hop::Hop::take_turn)).
     Turns,
 }
 
@@ -410,5 +396,15 @@ pub trait Protocol {
     /// Division of data into packets.
     fn framing(config: &Self::Config) -> Framing;
     /// The endpoint of one host.
-    fn endpoint(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Endpoint;
+    fn endpoint(config: &Self::Config, host: HostInfo, chance: RandomStream) -> Self::Endpoint;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_no_larger_than_with_a_str() {
+        assert_eq!(size_of::<Event>(), 40);
+    }
 }

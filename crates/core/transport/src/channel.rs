@@ -6,9 +6,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use pullnet_units::{BitsPerSec, Instant, Picos};
+use pullnet_units::{BitsPerSec, HostAddr, Instant, Picos};
 
-use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Transmit, Transport};
+use crate::api::{Class, Event, Fate, FlowSpec, FlowStatus, Received, SendCounts, Transmit, Transport};
 
 /// Treatment of one copy of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! Requests of a packet to the switches on its way, and their answers in its header.
 //!
-//! The two sides do not know each other: a protocol's [`Header::at_hop`](crate::Header::at_hop) asks the port that forwards the
+//! The two sides do not know each other: a protocol's `Header::at_hop` asks the port that forwards the
 //! packet by the methods of [`Hop`], and packs the answers as it likes; a discipline implements the methods that it has an
 //! answer to, and never sees the words of a header.
 

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod api;
 pub mod channel;
+mod conn_id;
 mod hop;
 mod packed;
 pub mod script;
@@ -16,9 +17,10 @@ mod streaming;
 mod texts;
 
 pub use api::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol,
-    Received, Reliance, SendCounts, Source, Transmit, Transport,
+    Class, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol, Received,
+    Reliance, SendCounts, Source, Transmit, Transport,
 };
+pub use conn_id::ConnId;
 pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits, Turn, TurnAsk};
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
 pub use pullnet_units::{HostAddr, PacketSeq, Side, WireLen};

@@ -1,4 +1,5 @@
-use crate::{ConnId, Hop};
+use crate::conn_id::ConnId;
+use crate::hop::Hop;
 use pullnet_units::PacketSeq;
 
 mod sealed {

@@ -12,9 +12,9 @@
 
 use alloc::vec::Vec;
 
-use pullnet_units::{Instant, Picos, WireLen};
+use pullnet_units::{HostAddr, Instant, Picos, WireLen};
 
-use crate::{Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transmit, Transport};
+use crate::api::{Deadline, Event, Fate, FlowSpec, FlowStatus, Received, Transmit, Transport};
 
 /// A packet that the endpoint has sent, with its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

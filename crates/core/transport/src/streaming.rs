@@ -1,6 +1,7 @@
-use pullnet_units::Instant;
+use pullnet_units::{HostAddr, Instant};
 
-use crate::{ConnId, FlowSpec, HostAddr, Transport};
+use crate::api::{FlowSpec, Transport};
+use crate::conn_id::ConnId;
 
 /// A transport that carries streams: data of an amount unknown at the start, to receivers that may be slow.
 ///
@@ -9,7 +10,7 @@ use crate::{ConnId, FlowSpec, HostAddr, Transport};
 /// connection that is not open changes nothing.
 pub trait Streaming: Transport {
     /// The application begins a stream. No packet leaves before data is offered; `flow.size` is ignored. A number that
-    /// may not be used is reported as [`crate::Event::Failed`].
+    /// may not be used is reported as [`Event::Failed`](crate::api::Event::Failed).
     fn open_stream(&mut self, now: Instant, flow: FlowSpec);
 
     /// Offers the next packet of stream `conn` to `to`: `payload` bytes, from 0 to the payload of a full packet; `last`
@@ -26,7 +27,7 @@ pub trait Streaming: Transport {
     fn acknowledged(&self, to: HostAddr, conn: ConnId) -> Option<u32>;
 
     /// The receiver abandons the connection in `slot`: the connection is forgotten without a report. Later packets do
-    /// not reopen it and are not answered ([`crate::Event::Stray`]). The slot may be used again.
+    /// not reopen it and are not answered ([`Event::Stray`](crate::api::Event::Stray)). The slot may be used again.
     fn dismiss(&mut self, now: Instant, slot: u32);
 
     /// Whether a connection from `from` has ended here, received or dismissed, and is still remembered: none of its

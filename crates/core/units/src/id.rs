@@ -3,7 +3,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
 
-use crate::Bytes;
+use crate::quantity::Bytes;
 
 /// A typed index into an [`IdVec`]: small, `Copy`, without arithmetic.
 pub trait Id: Copy + Eq + Ord + fmt::Debug {

@@ -1,7 +1,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::{BitsPerSec, Bytes, Packets, Picos};
+use crate::quantity::{BitsPerSec, Bytes, Packets, Picos};
 
 /// Why a text is not a quantity. The message says what would be one.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! The receiving half of a connection: reassembly, SACK ranges, delayed ACKs, the ECN echo.
 
 use pullnet_connections::{Noted, ReceivedSet};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{ConnId, FlowStatus, HostAddr};
 use pullnet_units::{Instant, Picos};
 
@@ -62,7 +62,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn open(now: Instant, peer: HostAddr, conn: ConnId, paths: u16, chance: &mut Stream) -> Self {
+    pub fn open(now: Instant, peer: HostAddr, conn: ConnId, paths: u16, chance: &mut RandomStream) -> Self {
         let paths = paths.max(1);
         Self {
             peer,
@@ -201,7 +201,7 @@ impl Receiver {
 
     /// The path of the next ACK.
     #[inline]
-    pub fn path(&self, rules: &Rules, chance: &mut Stream) -> u16 {
+    pub fn path(&self, rules: &Rules, chance: &mut RandomStream) -> u16 {
         match rules.paths {
             Paths::Single => self.path,
             Paths::Scatter => chance.below(self.paths.into()) as u16,

@@ -1,7 +1,7 @@
 //! The sending half of a connection: RFC 5681, 6298, 6582 and 6675 in the order in which a packet meets them.
 
 use pullnet_connections::SmallQueue;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Event, FailureReason, FlowSpec, FlowStatus, HostAddr, SendCounts, Transmit,
 };
@@ -22,7 +22,7 @@ pub(crate) struct Context<'a, C: Control> {
     pub now: Instant,
     pub rules: &'a Rules,
     pub control: &'a C::Rules,
-    pub chance: &'a mut Stream,
+    pub chance: &'a mut RandomStream,
     pub events: &'a mut SmallQueue<Event>,
 }
 
@@ -192,7 +192,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// The path of the next packet.
-    pub fn path(&self, rules: &Rules, chance: &mut Stream) -> u16 {
+    pub fn path(&self, rules: &Rules, chance: &mut RandomStream) -> u16 {
         match rules.paths {
             Paths::Single => self.path,
             Paths::Scatter => chance.below(self.paths.into()) as u16,

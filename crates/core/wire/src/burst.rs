@@ -4,7 +4,7 @@
 
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP};
-use crate::{ETHERNET, IPV4, IPV6, UDP};
+use crate::layout::{ETHERNET, IPV4, IPV6, UDP};
 
 /// Longest headers of a burst: Ethernet, IPv6 and UDP. Bytes.
 pub const BURST_HEADERS: usize = ETHERNET + IPV6 + UDP;
@@ -122,7 +122,12 @@ mod tests {
     use core::net::IpAddr;
 
     use super::*;
-    use crate::{Mac, Marks, Packet, Route, Shape, emit, parse};
+    use crate::emit::emit;
+    use crate::frame::{Mac, Route};
+    use crate::layout::PORT;
+    use crate::mark::Marks;
+    use crate::packet::{Packet, Shape};
+    use crate::parse::parse;
 
     fn route(ipv6: bool) -> Route {
         let address = |last: u8| {
@@ -138,7 +143,7 @@ mod tests {
             from: address(1),
             to: address(2),
             from_port: Route::port_of(3),
-            to_port: crate::PORT,
+            to_port: PORT,
         }
     }
 
@@ -155,7 +160,7 @@ mod tests {
             stamp: 0,
         };
         let mut out = vec![0; 2000];
-        let packet = Packet { home: crate::PORT, conn: 5, tag: 6, shape };
+        let packet = Packet { home: PORT, conn: 5, tag: 6, shape };
         let long = emit(&mut out, &route(ipv6), &Marks::default(), &packet, payload).unwrap();
         out.truncate(long);
         out
@@ -170,7 +175,7 @@ mod tests {
             again[..flow.headers()].fill(0xff);
             assert!(flow.write(&mut again, frame.len() - flow.headers(), UdpChecksum::None));
             assert_eq!(again, frame);
-            assert!(parse(&again, &Marks::default(), crate::PORT).is_ok());
+            assert!(parse(&again, &Marks::default(), PORT).is_ok());
             assert!(!flow.write(&mut again[..flow.headers() - 1], 10, UdpChecksum::None));
             assert!(!flow.write(&mut again, LONGEST, UdpChecksum::None));
         }

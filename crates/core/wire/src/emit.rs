@@ -5,8 +5,10 @@ use core::net::IpAddr;
 use thiserror::Error;
 
 use crate::check::internet_checksum;
-use crate::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, PROTOCOL_UDP};
-use crate::{DATA_HEADER, ETHERNET, HEADER, IPV4, IPV6, LABEL_BASE, Mark, Marks, Packet, Route, UDP};
+use crate::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, PROTOCOL_UDP, Route};
+use crate::layout::{DATA_HEADER, ETHERNET, HEADER, IPV4, IPV6, LABEL_BASE, UDP};
+use crate::mark::{Mark, Marks};
+use crate::packet::Packet;
 
 /// Initial TTL: the number of routers that a packet may pass.
 const TTL: u8 = 64;
@@ -148,7 +150,7 @@ pub fn emit(
     let header = packet.encode((&addresses[..family], &addresses[family..2 * family]));
     body[..HEADER].copy_from_slice(&header);
     if is_data {
-        body[HEADER..DATA_HEADER].copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+        body[HEADER..DATA_HEADER].copy_from_slice(&crate::check::crc32c(&[payload]).to_be_bytes());
         body[DATA_HEADER..].copy_from_slice(payload);
     }
     Ok(needed)

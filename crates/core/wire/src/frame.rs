@@ -3,7 +3,7 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::{ETHERNET, IPV4, IPV6, LABEL_BASE, LABELS};
+use crate::layout::{ETHERNET, IPV4, IPV6, LABEL_BASE, LABELS};
 
 /// An Ethernet address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

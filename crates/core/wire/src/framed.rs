@@ -4,10 +4,12 @@ use pullnet_transport::{
     Class, ConnId, Fate, HostAddr, PacketSeq, Protocol, Received, Transmit, Transport, WireLen,
 };
 
-use crate::emit::{Headers, headers};
-use crate::parse::{Opened, open, payload_of};
-use crate::plain::{Plain, measure};
-use crate::{DATA_HEADER, ETHERNET, EmitError, IPV4, Mark, Marks, Refused, Route, UDP};
+use crate::emit::{EmitError, Headers, headers};
+use crate::frame::Route;
+use crate::layout::{DATA_HEADER, ETHERNET, IPV4, UDP};
+use crate::mark::{Mark, Marks};
+use crate::parse::{Opened, Refused, open, payload_of};
+use crate::plain::{BadPlain, Plain, measure};
 
 /// Bytes of a frame over IPv4 beside the payload of a data packet, as switches count them. Unit: bytes.
 pub const FRAME_HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
@@ -104,7 +106,7 @@ pub trait Framed: Protocol {
         let bytes = plain.encode((&addresses[..family], &addresses[family..2 * family]));
         body[..long].copy_from_slice(bytes.get());
         if is_data {
-            body[long..long + check].copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+            body[long..long + check].copy_from_slice(&crate::check::crc32c(&[payload]).to_be_bytes());
             body[long + check..].copy_from_slice(payload);
         }
         Ok(needed)
@@ -124,7 +126,7 @@ pub trait Framed: Protocol {
         }
         let plain = Plain::<HeaderOf<Self>>::decode(datagram, Self::NUMBER)?;
         if plain.payload.is_some() != Self::data(&plain.header).is_some() {
-            return Err(crate::BadPlain::Fields { kind: datagram[0] & 0x0f, flags: datagram[1] }.into());
+            return Err(BadPlain::Fields { kind: datagram[0] & 0x0f, flags: datagram[1] }.into());
         }
         let length = plain.payload.unwrap_or(0);
         let body = datagram.get(long..end.max(long).min(datagram.len())).unwrap_or(&[]);

@@ -3,8 +3,9 @@
 use pullnet_transport::{Header, Hop};
 
 use crate::frame::{Ip, PROTOCOL_UDP};
+use crate::framed::{Framed, HeaderOf};
+use crate::layout::{HEADER, UDP};
 use crate::plain::{Plain, measure};
-use crate::{Framed, HEADER, HeaderOf, UDP};
 
 /// Shows the header of a frame to the port that it leaves by, and writes the port's answer into the frame, with its check. A
 /// UDP checksum, which covers the header, becomes 0: none.

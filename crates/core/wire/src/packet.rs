@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{HEADER, STAMP_MASK};
+use crate::layout::{HEADER, STAMP_MASK};
 
 /// The version that this crate speaks.
 pub(crate) const VERSION: u8 = 2;
@@ -31,7 +31,7 @@ const AGAIN: u8 = 0x20;
 /// A header without its check, as a value that cannot hold invalid combinations.
 ///
 /// `home` is the UDP port that the host that made the packet listens on. `conn` is the connection as its opener numbers
-/// it, with [`crate::REPLY`] for the way back; it is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to no
+/// it, with [`REPLY`](crate::layout::REPLY) for the way back; it is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to no
 /// connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
@@ -67,7 +67,7 @@ pub enum Shape {
         service: u16,
         /// Priority that the sender requests; higher goes first.
         priority: u8,
-        /// With `syn`, when the stream was opened, by the receiver's clock: see [`crate::STAMP_MASK`]. 0 without `syn`.
+        /// With `syn`, when the stream was opened, by the receiver's clock: see [`STAMP_MASK`]. 0 without `syn`.
         stamp: u32,
     },
     /// Packets arrived whole.
@@ -374,7 +374,7 @@ impl Packet {
 
 /// The check of a header: CRC-32C of the sender's and the receiver's address and bytes 0 to 27.
 pub(crate) fn header_check(header: &[u8; HEADER], (from, to): (&[u8], &[u8])) -> u32 {
-    crate::crc32c(&[from, to, &header[..CHECK]])
+    crate::check::crc32c(&[from, to, &header[..CHECK]])
 }
 
 /// The check that a header carries.

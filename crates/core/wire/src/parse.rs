@@ -4,9 +4,11 @@ use pullnet_transport::Fate;
 use thiserror::Error;
 
 use crate::check::internet_checksum;
-use crate::frame::{Ip, PROTOCOL_UDP, address, word};
-use crate::packet::{carried_check, header_check};
-use crate::{BadHeader, BadPlain, HEADER, Mac, Mark, Marks, Packet, Route, UDP};
+use crate::frame::{Ip, Mac, PROTOCOL_UDP, Route, address, word};
+use crate::layout::{HEADER, UDP};
+use crate::mark::{Mark, Marks};
+use crate::packet::{BadHeader, Packet, carried_check, header_check};
+use crate::plain::BadPlain;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +107,7 @@ pub(crate) fn payload_of(body: &[u8], length: usize) -> (Fate, bool, &[u8]) {
     let Some((check, rest)) = body.split_first_chunk::<4>() else { return (Fate::Trimmed, false, &[]) };
     match rest.get(..length) {
         None => (Fate::Trimmed, false, &[]),
-        Some(payload) if crate::crc32c(&[payload]) == u32::from_be_bytes(*check) => {
+        Some(payload) if crate::check::crc32c(&[payload]) == u32::from_be_bytes(*check) => {
             (Fate::Whole, false, payload)
         }
         Some(_) => (Fate::Trimmed, true, &[]),

@@ -8,7 +8,7 @@ use thiserror::Error;
 use pullnet_transport::{Header, Packed, Words};
 
 use crate::frame::{Ip, PROTOCOL_UDP};
-use crate::{HEADER, UDP};
+use crate::layout::{HEADER, UDP};
 
 /// The version in the first four bits: NDP's header is version 2.
 const VERSION: u8 = 3;
@@ -121,7 +121,7 @@ impl<H: Header> Plain<H> {
             bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
         }
         let long = HEADER + 4 * extra;
-        let check = crate::crc32c(&[from, to, &bytes[..CHECK], &bytes[HEADER..long]]);
+        let check = crate::check::crc32c(&[from, to, &bytes[..CHECK], &bytes[HEADER..long]]);
         bytes[CHECK..HEADER].copy_from_slice(&check.to_be_bytes());
         Bytes { bytes, long }
     }
@@ -178,7 +178,7 @@ fn extra(bytes: &[u8]) -> Result<usize, BadPlain> {
 /// Length of the header at the beginning of `bytes`, and its correct check.
 pub(crate) fn measure(bytes: &[u8], (from, to): (&[u8], &[u8])) -> Result<(usize, u32), BadPlain> {
     let long = HEADER + 4 * extra(bytes)?;
-    Ok((long, crate::crc32c(&[from, to, &bytes[..CHECK], &bytes[HEADER..long]])))
+    Ok((long, crate::check::crc32c(&[from, to, &bytes[..CHECK], &bytes[HEADER..long]])))
 }
 
 /// The packed form. `None` if it has no room for the words, or if the last word is 0 and should have been omitted.

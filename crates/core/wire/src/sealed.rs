@@ -3,11 +3,12 @@
 //!
 //! There is no cipher here: the caller supplies one as a [`Lock`].
 
-use crate::emit::{Headers, headers};
-use crate::frame::{Ip, PROTOCOL_UDP};
-use crate::packet::{CHECK, VERSION};
-use crate::parse::{Opened, open};
-use crate::{BadHeader, EmitError, HEADER, Mark, Marks, Packet, Refused, Route, UDP};
+use crate::emit::{EmitError, Headers, headers};
+use crate::frame::{Ip, PROTOCOL_UDP, Route};
+use crate::layout::{HEADER, UDP};
+use crate::mark::{Mark, Marks};
+use crate::packet::{BadHeader, CHECK, Packet, VERSION};
+use crate::parse::{Opened, Refused, open};
 
 /// The version of packets under a key.
 const SEALED_VERSION: u8 = 4;

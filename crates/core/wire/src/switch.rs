@@ -1,11 +1,12 @@
 //! Operations of a switch on the bytes of a frame. A switch knows marks, lengths and addresses, but no connections.
 
 use crate::check::internet_checksum;
-use crate::frame::{Ip, PROTOCOL_UDP, word};
+use crate::frame::{Ip, PROTOCOL_UDP, Route, word};
+use crate::layout::{HEADER, LABEL_BASE, UDP};
+use crate::mark::{Mark, Marks};
 use crate::parse::route_of;
 use crate::plain::words_behind;
-use crate::sealed::has_sealed_header;
-use crate::{HEADER, Mark, Marks, Route, SEALED_HEADER, UDP};
+use crate::sealed::{SEALED_HEADER, has_sealed_header};
 
 /// Mark of a frame; `None` if it is not IP or its DSCP is unknown.
 #[must_use]
@@ -20,7 +21,7 @@ pub fn label(frame: &[u8]) -> Option<u16> {
     if ip.protocol(frame) != PROTOCOL_UDP || ip.is_fragment(frame) {
         return None;
     }
-    word(frame, ip.next())?.checked_sub(crate::LABEL_BASE)
+    word(frame, ip.next())?.checked_sub(LABEL_BASE)
 }
 
 /// The DSCP of a frame; `None`: not IP.

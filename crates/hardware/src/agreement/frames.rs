@@ -1,6 +1,6 @@
 //! Random frames, valid and invalid.
 
-use pullnet_rng::{Seed, SmallStream};
+use pullnet_rng::{Seed, SmallRandomStream};
 use pullnet_switch::Codec;
 use pullnet_wire::{HEADER, SEALED_HEADER, UDP};
 
@@ -40,7 +40,7 @@ impl Given {
 /// All frames of a run, in the order of generation. Equal seeds give equal frames.
 pub struct Frames {
     profile: Profile,
-    chance: SmallStream,
+    chance: SmallRandomStream,
     left: u64,
 }
 

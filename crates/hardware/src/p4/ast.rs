@@ -124,7 +124,7 @@ pub enum MatchKind {
 
 /// A table.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Table {
+pub struct MatchActionTable {
     /// Keys.
     pub keys: Vec<(Expr, MatchKind)>,
     /// Actions available to entries.
@@ -147,7 +147,7 @@ pub struct Block {
     /// Actions.
     pub actions: BTreeMap<String, Action>,
     /// Tables.
-    pub tables: BTreeMap<String, Table>,
+    pub tables: BTreeMap<String, MatchActionTable>,
     /// States; parsers only.
     pub states: BTreeMap<String, State>,
     /// Statements of a control.

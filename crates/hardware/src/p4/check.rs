@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::WrongProgram;
-use super::ast::{Action, Block, Case, Expr, ExprKind, Program, Statement, Table, Transition, Type};
+use super::ast::{
+    Action, Block, Case, Expr, ExprKind, MatchActionTable, Program, Statement, Transition, Type,
+};
 
 /// Fields of the architecture's own metadata.
 const STANDARD: [(&str, u32); 8] = [
@@ -94,7 +96,7 @@ impl Checker<'_> {
         checked
     }
 
-    fn table(&self, name: &str, table: &Table) -> Result<(), WrongProgram> {
+    fn table(&self, name: &str, table: &MatchActionTable) -> Result<(), WrongProgram> {
         table.keys.iter().try_for_each(|(key, _)| self.expression(key))?;
         let default = table.default.iter().map(|(action, _)| action);
         for action in table.actions.iter().chain(default) {

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use pullnet_rng::{Seed, SmallStream};
+use pullnet_rng::{Seed, SmallRandomStream};
 use thiserror::Error;
 
 use super::WrongProgram;
-use super::ast::{Block, Case, Expr, ExprKind, MatchKind, Program, Statement, Table, Transition, Type};
+use super::ast::{
+    Block, Case, Expr, ExprKind, MatchActionTable, MatchKind, Program, Statement, Transition, Type,
+};
 use super::check::{Names, check, names};
 use super::parse::parse;
 use super::value::{BitWriter, Value, binary, masked, take_bits, unary};
@@ -82,7 +84,7 @@ pub struct Machine {
     registers: BTreeMap<String, Vec<u128>>,
     /// Preset results of `random`.
     given: VecDeque<u128>,
-    chance: SmallStream,
+    chance: SmallRandomStream,
 }
 
 /// Outcome of a list of statements.
@@ -123,7 +125,7 @@ impl Machine {
         Ok(Self { program, blocks, names, entries, defaults, registers, given: VecDeque::new(), chance })
     }
 
-    fn table(&self, name: &str) -> Result<&Table, WrongEntry> {
+    fn table(&self, name: &str) -> Result<&MatchActionTable, WrongEntry> {
         let mut tables = self.program.blocks.values().flat_map(|block| &block.tables);
         let found = tables.find(|(found, _)| *found == name).map(|(_, table)| table);
         found.ok_or_else(|| WrongEntry { table: name.into(), what: "there is no such table".into() })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::WrongProgram;
-use super::ast::{Action, Block, Fields, MatchKind, Program, Table, Type};
+use super::ast::{Action, Block, Fields, MatchActionTable, MatchKind, Program, Type};
 use super::lexer::{Kind, Token, tokens};
 
 /// Parses the tokens of a program.
@@ -305,9 +305,10 @@ impl Reader {
         self.expect(";")
     }
 
-    fn table(&mut self) -> Result<Table, WrongProgram> {
+    fn table(&mut self) -> Result<MatchActionTable, WrongProgram> {
         let line = self.line();
-        let mut table = Table { keys: Vec::new(), actions: Vec::new(), default: None, size: 1024, line };
+        let mut table =
+            MatchActionTable { keys: Vec::new(), actions: Vec::new(), default: None, size: 1024, line };
         self.expect("{")?;
         while !self.took("}") {
             self.took_word("const");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pullnet_host::{NdpListener, Stack, StreamError};
 use socket2::SockRef;
 
-use crate::Line;
+use crate::line::Line;
 
 /// Time after which an accept returns without a stream, so that its caller can stop.
 const LOOK: Duration = Duration::from_millis(250);

@@ -3,15 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod clock;
 mod gate;
 mod line;
 pub mod proxy;
 
 pub use gate::Gate;
 pub use line::{Line, Road};
-
-/// The clock by which rates and times are measured.
-#[expect(clippy::disallowed_methods, reason = "these programs live by the clock")]
-pub(crate) fn clock() -> std::time::Instant {
-    std::time::Instant::now()
-}

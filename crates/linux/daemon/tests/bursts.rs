@@ -8,7 +8,7 @@ use std::io::Read;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Daemon, Place, WATCHDOG, insist, pattern};
+use common::{Daemon, Installation, WATCHDOG, insist, pattern};
 use pullnet_host::{NdpListener, NdpStream};
 use pullnet_netio::in_namespace;
 use pullnet_switch::config::SwitchFile;
@@ -89,7 +89,7 @@ impl Site {
     }
 
     fn daemon(&self, host: usize, further: &str) -> Daemon {
-        let place = Place::at([10, 79, 0, host as u8]);
+        let place = Installation::at([10, 79, 0, host as u8]);
         insist(|| ip(&format!("-n {} neigh show dev eth", self.host(host))).ok());
         place.start_in(&self.host(host), further)
     }

@@ -52,7 +52,7 @@ fn a_file_comes_to_a_host() {
     assert_eq!((file.address.to_string().as_str(), file.port, file.paths), ("fd00::1", 61199, 16));
     assert_eq!((file.rate, file.mtu, file.core), (BitsPerSec::gbps(25), Some(9000), Some(3)));
     assert_eq!((file.wait, file.log, file.user.as_str()), (Wait::Spin, Level::Debug, "daemon"));
-    assert_eq!((file.access.group.as_deref(), file.access.ring), (Some("staff"), 65536));
+    assert_eq!((file.access.group.as_deref(), file.access.limits.ring), (Some("staff"), 65536));
     assert_eq!(file.access.users, ["games", "news"]);
     assert_eq!((file.limits.connections, file.limits.send_buffer), (10, 64_000));
     assert_eq!((file.ndp.initial_window, file.ndp.timeout), (Packets(12), Picos::from_millis(2)));
@@ -66,7 +66,10 @@ fn little_is_needed() {
     let file = HostFile::read("host.toml", text).unwrap();
     assert_eq!((file.link, file.mtu, file.wait), (Link::Udp, None, Wait::Adaptive));
     assert_eq!(file.access.path.to_str(), Some("/run/pullnet/host.sock"));
-    assert_eq!((file.access.applications, file.access.channels, file.access.ring), (256, 1024, 262_144));
+    assert_eq!(
+        (file.access.applications, file.access.limits.channels, file.access.limits.ring),
+        (256, 1024, 262_144)
+    );
     assert_eq!((file.access.group, file.user.as_str()), (None, "nobody"));
 }
 

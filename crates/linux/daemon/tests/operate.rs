@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
 
-use common::{Daemon, Place, WATCHDOG, insist};
+use common::{Daemon, Installation, WATCHDOG, insist};
 use pullnet_daemon::DaemonStack;
 use pullnet_host::{NdpListener, NdpStream, Stack, StreamError};
 use pullnet_wire::Reason;
@@ -57,7 +57,7 @@ fn value(text: &str, sample: &str) -> u64 {
 
 #[test]
 fn metrics_are_found_at_a_socket_and_at_a_loopback_address() {
-    let place = Place::new();
+    let place = Installation::new();
     let metrics = place.folder().join("metrics.sock");
     let a = place.start(&format!("metrics = {metrics:?}\n"));
     let b = Daemon::start("");
@@ -82,8 +82,8 @@ fn metrics_are_found_at_a_socket_and_at_a_loopback_address() {
     // The same as the command shows, but for what is the daemon's alone.
     let shown = DaemonStack::connect(&a.socket()).unwrap().prometheus().unwrap();
     assert_eq!(value(&shown, "pullnet_host_opened_total"), 1);
-    let address = Place::new().address();
-    let c = Place::new().start(&format!("metrics = \"{}:9464\"\n", address.ip()));
+    let address = Installation::new().address();
+    let c = Installation::new().start(&format!("metrics = \"{}:9464\"\n", address.ip()));
     assert_eq!(
         value(&fetch(TcpStream::connect((address.ip(), 9464)).unwrap()), "pullnet_host_opened_total"),
         0
@@ -183,7 +183,7 @@ fn a_second_signal_stops_at_once() {
 
 #[test]
 fn the_service_manager_is_told() {
-    let place = Place::new();
+    let place = Installation::new();
     std::fs::create_dir_all(place.folder()).unwrap();
     // The daemon is another user by the time that it speaks.
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode;

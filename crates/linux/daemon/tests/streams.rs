@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use common::{Daemon, Place, WATCHDOG, insist, pattern};
+use common::{Daemon, Installation, WATCHDOG, insist, pattern};
 use pullnet_daemon::DaemonStack;
 use pullnet_host::{NdpListener, NdpStream, Stack, StreamError};
 use pullnet_wire::Reason;
@@ -240,7 +240,7 @@ fn memory_does_not_grow_with_the_streams_that_were() {
 
 #[test]
 fn a_killed_daemon_is_told_at_once_and_can_be_started_again() {
-    let (place, b) = (Place::new(), Daemon::start(""));
+    let (place, b) = (Installation::new(), Daemon::start(""));
     let mut a = place.start("");
     let listener = NdpListener::bind(&b.stack(), SERVICE).unwrap();
     let stack = a.stack();

@@ -6,7 +6,7 @@ mod veth;
 
 use std::io::Read;
 
-use common::{Place, WATCHDOG, pattern};
+use common::{Installation, WATCHDOG, pattern};
 use pullnet_host::{NdpListener, NdpStream, StreamError};
 use veth::Veth;
 
@@ -17,8 +17,8 @@ fn bytes_cross_a_link(further: &str) {
     let Some(link) = Veth::make(1500) else { return };
     let [left, right] = &link.names;
     let further = format!("interface = \"eth\"\n{further}");
-    let a = Place::at([10, 77, 0, 1]).start_in(left, &further);
-    let b = Place::at([10, 77, 0, 2]).start_in(right, &further);
+    let a = Installation::at([10, 77, 0, 1]).start_in(left, &further);
+    let b = Installation::at([10, 77, 0, 2]).start_in(right, &further);
     for daemon in [&a, &b] {
         assert_eq!(daemon.kernel_says("CapEff"), "0000000000000000");
     }

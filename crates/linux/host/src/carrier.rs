@@ -4,7 +4,7 @@ use std::hash::RandomState;
 
 use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig, NdpEndpoint, NdpHeader};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{ConnId, HostAddr, HostInfo, Protocol, Received, Streaming, Transmit, Transport};
 use pullnet_units::{Bytes, Picos};
 use pullnet_wire::{Arrived, Packet};
@@ -20,7 +20,7 @@ pub trait Carrier: Protocol {
     type Streams: Streaming;
 
     /// Creates an endpoint with unpredictable hashes.
-    fn streams(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Streams;
+    fn streams(config: &Self::Config, host: HostInfo, chance: RandomStream) -> Self::Streams;
 
     /// The settings for packets of `mtu` bytes of payload, with `header` bytes on the line beside it.
     fn sized(config: &Self::Config, mtu: Bytes, header: Bytes) -> Self::Config;
@@ -111,7 +111,7 @@ pub enum Purpose {
 impl Carrier for Ndp {
     type Streams = NdpEndpoint<RandomState>;
 
-    fn streams(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self::Streams {
+    fn streams(config: &NdpConfig, host: HostInfo, chance: RandomStream) -> Self::Streams {
         NdpEndpoint::with_hashes(config, host, chance)
     }
 

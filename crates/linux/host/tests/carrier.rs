@@ -9,7 +9,7 @@ use common::{address, content, mac};
 use pullnet_host::{Carrier, Engine, EngineOptions, Form, Purpose, Read, StreamOptions, Times};
 use pullnet_ndp::wire::Label;
 use pullnet_ndp::{Ndp, NdpConfig, NdpEndpoint, NdpHeader};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_transport::{ConnId, Framing, HostAddr, HostInfo, Protocol, Received, Transmit};
 use pullnet_units::{Bytes, Instant, Packets, Picos};
@@ -45,7 +45,7 @@ impl Protocol for Hasty {
         Ndp::framing(&config.ndp())
     }
 
-    fn endpoint(config: &HastyConfig, host: HostInfo, chance: Stream) -> NdpEndpoint {
+    fn endpoint(config: &HastyConfig, host: HostInfo, chance: RandomStream) -> NdpEndpoint {
         NdpEndpoint::new(&config.ndp(), host, chance)
     }
 }
@@ -53,7 +53,7 @@ impl Protocol for Hasty {
 impl Carrier for Hasty {
     type Streams = <Ndp as Carrier>::Streams;
 
-    fn streams(config: &HastyConfig, host: HostInfo, chance: Stream) -> Self::Streams {
+    fn streams(config: &HastyConfig, host: HostInfo, chance: RandomStream) -> Self::Streams {
         <Ndp as Carrier>::streams(&config.ndp(), host, chance)
     }
 

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
 // bpf(2): commands and values, from `include/uapi/linux/bpf.h`.
 const PROG_LOAD: i32 = 5;

@@ -4,7 +4,10 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::bpf::{self, Code, Context, Hook, Op, check_udp_to};
-use crate::{Error, Interface, sys, udp};
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::sys;
+use crate::udp;
 
 const TCX_INGRESS: Hook = Hook { program: 3, attach: 46 };
 const CONTEXT: Context = Context { start: 76, end: 80 };

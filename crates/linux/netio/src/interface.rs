@@ -1,6 +1,7 @@
 use pullnet_wire::{ETHERNET, Mac};
 
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
 /// A network interface of this namespace.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -15,6 +15,7 @@
 #![deny(unsafe_code)]
 
 mod bpf;
+mod counters;
 #[cfg(feature = "dpdk")]
 mod dpdk;
 mod error;
@@ -25,6 +26,7 @@ mod memory;
 mod namespace;
 mod netlink;
 mod packet;
+mod packet_io;
 mod rings;
 #[expect(unsafe_code, reason = "system calls")]
 mod sys;
@@ -32,9 +34,7 @@ mod udp;
 mod waker;
 mod xdp;
 
-use std::os::fd::BorrowedFd;
-use std::time::Duration;
-
+pub use counters::Counters;
 #[cfg(feature = "dpdk")]
 pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
 pub use error::Error;
@@ -43,98 +43,8 @@ pub use interface::Interface;
 pub use namespace::in_namespace;
 pub use netlink::{Neighbour, Netlink};
 pub use packet::{PacketOptions, PacketSocket, Protocol};
+pub use packet_io::PacketIo;
 pub use rings::{RingOptions, Rings};
 pub use udp::{UdpOptions, UdpSockets};
 pub use waker::Waker;
 pub use xdp::{Attach, Copying, Filter, XdpOptions, XdpSocket};
-
-/// Frames and bytes sent, received and lost.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counters {
-    /// Frames received.
-    pub received: u64,
-    /// Their bytes.
-    pub received_bytes: u64,
-    /// Frames handed to the kernel or to the other side.
-    pub sent: u64,
-    /// Their bytes.
-    pub sent_bytes: u64,
-    /// Received frames that found no room, as far as the backend can tell.
-    pub missed: u64,
-    /// Calls of [`PacketIo::send`] that found no room.
-    pub full: u64,
-    /// Frames that the kernel refused to send.
-    pub refused: u64,
-    /// Bursts among what was sent: several frames that the kernel took as one.
-    pub sent_bursts: u64,
-    /// Bursts among what was received.
-    pub received_bursts: u64,
-}
-
-/// Frames in and out.
-pub trait PacketIo {
-    /// Longest frame, Ethernet header included and frame check sequence not. Bytes.
-    fn frame_room(&self) -> usize;
-
-    /// Passes up to `most` received frames to `each`, oldest first. Never waits. Returns the number of frames.
-    ///
-    /// # Errors
-    /// If the interface is gone, or the kernel reports another error.
-    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error>;
-
-    /// Lets `fill` write a frame into a buffer of [`PacketIo::frame_room`] bytes and return its length; 0 sends nothing. The
-    /// frame leaves at the next [`PacketIo::flush`] at the latest. Returns false, without a call of `fill`, if there is no
-    /// room at the moment.
-    ///
-    /// # Errors
-    /// If the interface is gone, or the kernel reports another error.
-    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error>;
-
-    /// Transmits all frames queued by `send`. Cheap if there are none.
-    ///
-    /// # Errors
-    /// If the interface is gone, or the kernel reports another error.
-    fn flush(&mut self) -> Result<(), Error>;
-
-    /// Waits until a frame may have arrived, `wake` is readable, or `timeout` has passed.
-    ///
-    /// # Errors
-    /// If the kernel reports an error.
-    fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error>;
-
-    /// Totals since the backend was opened.
-    fn counters(&self) -> Counters;
-}
-
-impl<T: PacketIo + ?Sized> PacketIo for Box<T> {
-    fn frame_room(&self) -> usize {
-        (**self).frame_room()
-    }
-    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error> {
-        (**self).receive(most, each)
-    }
-    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
-        (**self).send(fill)
-    }
-    fn flush(&mut self) -> Result<(), Error> {
-        (**self).flush()
-    }
-    fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
-        (**self).wait(wake, timeout)
-    }
-    fn counters(&self) -> Counters {
-        (**self).counters()
-    }
-}
-
-impl Counters {
-    fn count_received(&mut self, bytes: usize) {
-        self.received += 1;
-        self.received_bytes += bytes as u64;
-    }
-
-    fn count_sent(&mut self, bytes: usize) {
-        self.sent += 1;
-        self.sent_bytes += bytes as u64;
-    }
-}

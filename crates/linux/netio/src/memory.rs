@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A memory mapping of `long` bytes.
 #[derive(Debug)]

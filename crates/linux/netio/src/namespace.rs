@@ -2,7 +2,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
 /// Calls `work` in the network namespace `name` (from `ip netns add`) on a thread of its own. Sockets opened there stay in
 /// that namespace, also when other threads use them.

@@ -9,7 +9,9 @@ use std::net::IpAddr;
 
 use pullnet_wire::Mac;
 
-use crate::{Error, Interface, sys};
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::sys;
 
 /// The kernel's routes and neighbours on one interface. Queries go to the network namespace of the thread that opened it,
 /// also from other threads.

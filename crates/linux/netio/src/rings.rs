@@ -5,7 +5,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::{Counters, Error, PacketIo};
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::packet_io::PacketIo;
 
 /// Options of a pair of [`Rings`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

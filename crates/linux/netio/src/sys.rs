@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A type for which every bit pattern is valid, and that the kernel may read in full.
 ///
@@ -147,6 +147,18 @@ pub(crate) fn kick_receive(fd: &OwnedFd) {
 /// Waits until one of `fds` is readable, or for `timeout`.
 pub(crate) fn poll(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<(), Error> {
     is_ready(fds, timeout).map(|_| ())
+}
+
+/// Waits until `fd` or `wake` is readable, or for `timeout`.
+pub(crate) fn poll_or_wake(
+    fd: BorrowedFd<'_>,
+    wake: Option<BorrowedFd<'_>>,
+    timeout: Duration,
+) -> Result<(), Error> {
+    match wake {
+        Some(wake) => poll(&[fd, wake], timeout),
+        None => poll(&[fd], timeout),
+    }
 }
 
 /// Like [`poll`], but returns whether a descriptor is readable. At most two descriptors.

@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use pullnet_wire::{ETHERNET, IPV4, IPV6, Mac, PORT, Route, UDP, switch};
 
-use crate::{Counters, Error, PacketIo, sys};
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::packet_io::PacketIo;
+use crate::sys;
 
 /// Options of [`UdpSockets`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -261,10 +264,7 @@ impl PacketIo for UdpSockets {
     }
 
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
-        match wake {
-            Some(wake) => sys::poll(&[self.receiver.as_fd(), wake], timeout),
-            None => sys::poll(&[self.receiver.as_fd()], timeout),
-        }
+        sys::poll_or_wake(self.receiver.as_fd(), wake, timeout)
     }
 
     fn counters(&self) -> Counters {

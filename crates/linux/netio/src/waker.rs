@@ -1,9 +1,10 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
-/// Interrupts a [`crate::PacketIo::wait`] from another thread.
+/// Interrupts a `PacketIo::wait` from another thread.
 #[derive(Clone, Debug)]
 pub struct Waker(Arc<OwnedFd>);
 

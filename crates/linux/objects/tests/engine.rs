@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use pullnet_objects::{Engine, EngineOptions, Message, Notice, ObjectId};
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_transport::Source;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_wire::switch::{Lengths, mark, trim};
@@ -45,10 +45,10 @@ struct Weather {
     look: Picos,
 }
 
-struct Network {
+struct Cluster {
     engines: Vec<Engine>,
     weather: Weather,
-    chance: Stream,
+    chance: RandomStream,
     now: Instant,
     flight: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     number: u64,
@@ -63,7 +63,7 @@ struct Network {
     received_at: Vec<Instant>,
 }
 
-impl Network {
+impl Cluster {
     fn new(hosts: usize, weather: Weather, long: usize, seed: u64) -> Self {
         let engine = |host: usize| {
             let options = EngineOptions::new(address(host), BitsPerSec::gbps(1), 1500, seed + host as u64);
@@ -205,7 +205,7 @@ const BAD: Weather =
 fn an_object_arrives_whole_whatever_is_lost_or_trimmed() {
     for (seed, long) in [(1, 1), (2, 1411), (3, 1413), (4, 100_000), (5, 3_000_000)] {
         for weather in [Weather::default(), BAD] {
-            let (object, mut network) = (bytes(long), Network::new(2, weather, long, seed));
+            let (object, mut network) = (bytes(long), Cluster::new(2, weather, long, seed));
             network.expect(1, Some(0), long);
             network.engines[0].send(
                 Instant::ZERO,
@@ -231,7 +231,7 @@ fn an_object_arrives_over_round_trips_that_are_longer_than_timeouts() {
     {
         let pause = Picos::from_millis(late);
         let weather = Weather { late: Picos::from_millis(late % 100), pause, trim: 0, ..BAD };
-        let (object, mut network) = (bytes(long), Network::new(4, weather, long, seed));
+        let (object, mut network) = (bytes(long), Cluster::new(4, weather, long, seed));
         (1..4).for_each(|host| network.expect(host, Some(0), long));
         let to = [address(1), address(2), address(3)];
         let content = Box::new(object.clone());
@@ -263,7 +263,7 @@ fn hosts_that_look_late_keep_the_rate_of_their_links() {
 fn a_group_gets_each_symbol_once_and_everyone_has_the_object() {
     let long = 2_000_000;
     for (seed, weather) in [(1, Weather::default()), (2, BAD), (3, BAD)] {
-        let (object, mut network) = (bytes(long), Network::new(4, weather, long, seed));
+        let (object, mut network) = (bytes(long), Cluster::new(4, weather, long, seed));
         (1..4).for_each(|host| network.expect(host, Some(0), long));
         let to = [address(1), address(2), address(3)];
         let content = Box::new(object.clone());
@@ -284,7 +284,7 @@ fn a_group_gets_each_symbol_once_and_everyone_has_the_object() {
 fn a_receiver_that_dies_does_not_keep_its_group_from_the_object() {
     let long = 2_000_000;
     let weather = Weather { death: Some((2, Instant(8_000_000_000))), ..BAD };
-    let (object, mut network) = (bytes(long), Network::new(4, weather, long, 5));
+    let (object, mut network) = (bytes(long), Cluster::new(4, weather, long, 5));
     (1..4).for_each(|host| network.expect(host, Some(0), long));
     let to = [address(1), address(2), address(3)];
     let content = Box::new(object.clone());
@@ -299,7 +299,7 @@ fn a_receiver_that_dies_does_not_keep_its_group_from_the_object() {
 fn several_senders_give_one_object_even_if_one_dies() {
     let long = 2_000_000;
     for (seed, death) in [(1, None), (2, Some((2, Instant(6_000_000_000)))), (3, Some((1, Instant::ZERO)))] {
-        let (object, mut network) = (bytes(long), Network::new(4, Weather { death, ..BAD }, long, seed));
+        let (object, mut network) = (bytes(long), Cluster::new(4, Weather { death, ..BAD }, long, seed));
         network.expect(0, None, long);
         for index in 0..3 {
             let content = Box::new(object.clone());
@@ -314,7 +314,7 @@ fn several_senders_give_one_object_even_if_one_dies() {
 
 #[test]
 fn messages_arrive_and_what_was_not_announced_does_not() {
-    let mut network = Network::new(2, BAD, 0, 9);
+    let mut network = Cluster::new(2, BAD, 0, 9);
     let find = Message::Find { ticket: 3, name: "object".into() };
     network.engines[0].send_message(Instant::ZERO, address(1), &find);
     // The sender of an unexpected object gives up.
@@ -327,7 +327,7 @@ fn messages_arrive_and_what_was_not_announced_does_not() {
 
 #[test]
 fn content_that_cannot_be_read_ends_its_session() {
-    let mut network = Network::new(2, Weather::default(), 500_000, 1);
+    let mut network = Cluster::new(2, Weather::default(), 500_000, 1);
     network.expect(1, Some(0), 500_000);
     network.engines[0].send(Instant::ZERO, address(1), SESSION, 500_000, Box::new(bytes(200_000)));
     network.run();
@@ -341,7 +341,7 @@ fn content_that_cannot_be_read_ends_its_session() {
 
 #[test]
 fn frames_of_strangers_and_noise_change_nothing() {
-    let mut network = Network::new(2, Weather::default(), 10, 1);
+    let mut network = Cluster::new(2, Weather::default(), 10, 1);
     network.engines[0].send(Instant::ZERO, address(1), SESSION, 10, Box::new(bytes(10)));
     let mut room = [0; 1600];
     let long = network.engines[0].poll_frame(Instant::ZERO, &mut room);

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use pullnet_host::StreamError;
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_units::Instant;
 use pullnet_wire::Reason;
-use serde::Serialize;
 
-use crate::Options;
 use crate::message::Head;
 use crate::network::HOSTS;
-use crate::report::{Report, Traffic};
+use crate::options::Options;
+use crate::report::{Outcomes, Report, Traffic};
 
 /// Largest body of a request or an answer. Bytes. Sizes are log-uniform from 1 to this.
 const LONGEST_CALL: u64 = 100_000;
@@ -22,28 +21,6 @@ const STREAMS: u64 = 64;
 
 /// Flag in [`Ledger::known`]: the answer arrived. The lower bits count how often the request was carried out.
 const ANSWERED: u8 = 0x80;
-
-/// Outcomes of calls or of streams.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
-pub struct Outcomes {
-    /// Begun.
-    pub asked: u64,
-    /// Answered correctly.
-    pub answered: u64,
-    /// Ended with an error.
-    pub failed: u64,
-    /// Lost with the process that had begun them.
-    pub died: u64,
-    /// Bytes of bodies received in both directions.
-    pub bytes: u64,
-}
-
-impl Outcomes {
-    /// Begun and not yet ended.
-    pub(crate) const fn open(&self) -> u64 {
-        self.asked - self.answered - self.failed - self.died
-    }
-}
 
 /// The peer of a session, in its state when the session began.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +33,7 @@ pub(crate) struct Partner {
 /// All request numbers issued so far, and the state of each.
 pub(crate) struct Ledger {
     pub seed: Seed,
-    chance: Stream,
+    chance: RandomStream,
     rpcs: u64,
     stream_bytes: u64,
     longest_stream: u64,

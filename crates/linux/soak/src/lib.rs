@@ -12,6 +12,7 @@ mod ledger;
 mod memory;
 mod message;
 mod network;
+mod options;
 mod processes;
 mod report;
 mod run;
@@ -19,7 +20,7 @@ mod session;
 mod station;
 
 pub use condition::Condition;
-pub use ledger::Outcomes;
+pub use options::Options;
 pub use processes::{KillOptions, Killed, child, kill};
-pub use report::{FLAT, Report, Traffic};
-pub use run::{Options, run};
+pub use report::{FLAT, Outcomes, Report, Traffic};
+pub use run::run;

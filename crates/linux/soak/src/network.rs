@@ -10,7 +10,7 @@ use pullnet_switch::{
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
 use pullnet_wire::{Mac as WireMac, Marks, Shape, parse, switch};
 
-use crate::Condition;
+use crate::condition::Condition;
 
 pub(crate) const HOSTS: u32 = 4;
 /// Number of leaves. The first half of the hosts is attached to the first leaf.
@@ -138,7 +138,7 @@ pub(crate) struct Done {
     pub damaged: u64,
 }
 
-pub(crate) struct Network {
+pub(crate) struct FaultyFabric {
     condition: Condition,
     seed: u64,
     fabric: Switches,
@@ -149,7 +149,7 @@ pub(crate) struct Network {
     done: Done,
 }
 
-impl Network {
+impl FaultyFabric {
     pub fn new(condition: Condition, seed: u64) -> Self {
         let (fabric, seen, done) = (switches(condition, seed), Seen::default(), Done::default());
         Self { condition, seed, fabric, away_until: Instant::ZERO, seen, done }

@@ -5,7 +5,27 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::Outcomes;
+/// Outcomes of calls or of streams.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Outcomes {
+    /// Begun.
+    pub asked: u64,
+    /// Answered correctly.
+    pub answered: u64,
+    /// Ended with an error.
+    pub failed: u64,
+    /// Lost with the process that had begun them.
+    pub died: u64,
+    /// Bytes of bodies received in both directions.
+    pub bytes: u64,
+}
+
+impl Outcomes {
+    /// Begun and not yet ended.
+    pub(crate) const fn open(&self) -> u64 {
+        self.asked - self.answered - self.failed - self.died
+    }
+}
 
 /// Packet and frame counters, summed over all hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]

@@ -4,25 +4,13 @@ use std::collections::VecDeque;
 
 use pullnet_units::{Instant, Picos};
 
-use crate::Condition;
+use crate::condition::Condition;
 use crate::ledger::Ledger;
 use crate::memory::{self, Looks};
-use crate::network::{HOSTS, Network};
+use crate::network::{FaultyFabric, HOSTS};
+use crate::options::Options;
 use crate::report::{Report, Traffic};
 use crate::station::Station;
-
-/// Options of a soak in virtual time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// The injected fault.
-    pub condition: Condition,
-    /// Number of calls.
-    pub rpcs: u64,
-    /// Bytes of streams, both directions together.
-    pub bytes: u64,
-    /// Seed of the soak.
-    pub seed: u64,
-}
 
 /// If nothing ends for this long, the soak counts as hung. Much longer than the timeout of a silent host.
 const HANGS: Picos = Picos::from_secs(60);
@@ -57,7 +45,7 @@ fn acts(condition: Condition) -> VecDeque<(f64, Act)> {
 struct World {
     condition: Condition,
     now: Instant,
-    network: Network,
+    network: FaultyFabric,
     /// `None` while the host is down.
     stations: Vec<Option<Station>>,
     ledger: Ledger,
@@ -103,7 +91,7 @@ impl World {
         let mut world = Self {
             condition,
             now: Instant::ZERO,
-            network: Network::new(condition, seed),
+            network: FaultyFabric::new(condition, seed),
             stations: Vec::new(),
             ledger: Ledger::new(options),
             acts: acts(condition),

@@ -9,7 +9,7 @@ use pullnet_wire::PORT;
 
 use crate::ledger::Ledger;
 use crate::message::Head;
-use crate::network::{HOSTS, Network, RATE, mac, on_the_line};
+use crate::network::{FaultyFabric, HOSTS, RATE, mac, on_the_line};
 use crate::session::Session;
 
 const SERVICE: u16 = 7;
@@ -122,7 +122,7 @@ impl Station {
     }
 
     /// Processes due events, and sends a frame if the link is free.
-    pub fn visit(&mut self, now: Instant, network: &mut Network, ledger: &mut Ledger) {
+    pub fn visit(&mut self, now: Instant, network: &mut FaultyFabric, ledger: &mut Ledger) {
         if self.engine.deadline().is_some_and(|at| at <= now) {
             self.engine.timeout(now);
             self.ready = true;

@@ -1,14 +1,14 @@
 use std::collections::VecDeque;
 
 use pullnet_qdisc::{Discipline, Item, Outcome, Signal, order};
-use pullnet_rng::{Seed, SmallStream};
+use pullnet_rng::{Seed, SmallRandomStream};
 use pullnet_units::{IdVec, Instant, NodeId, PortId};
 
 use crate::codec::Codec;
 use crate::counters::PortCounters;
 use crate::event::{Dropped, Event, Observer};
 use crate::fault::{Fault, Faults};
-use crate::forward::{Entry, Prefix, Table};
+use crate::forward::{Entry, ForwardingTable, Prefix};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::mac::Mac;
@@ -29,7 +29,7 @@ pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) observer: O,
     pub(crate) rules: Q::Rules,
     pub(crate) shared: IdVec<NodeId, Q::Shared>,
-    pub(crate) tables: IdVec<NodeId, Table>,
+    pub(crate) tables: IdVec<NodeId, ForwardingTable>,
     pub(crate) ports: IdVec<PortId, Port<Q>>,
     /// Time of the next event at each port.
     pub(crate) due: Vec<Instant>,
@@ -39,7 +39,7 @@ pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) faults: Faults,
     pub(crate) next_fault: Instant,
     pub(crate) departures: VecDeque<Departure>,
-    pub(crate) choices: SmallStream,
+    pub(crate) choices: SmallRandomStream,
     /// Outcomes of the latest queue call; kept to reuse the allocation.
     pub(crate) outcomes: Vec<Outcome<Slot>>,
     /// Pause signals from the latest queue call, with the ingress port of the sender.
@@ -75,7 +75,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         };
         Ok(Self {
             shared: (0..nodes).map(shared).collect(),
-            tables: (0..nodes).map(|_| Table::new(settings.ageing, settings.unknown)).collect(),
+            tables: (0..nodes).map(|_| ForwardingTable::new(settings.ageing, settings.unknown)).collect(),
             ports: (0..).zip(ports).map(port).collect(),
             due: vec![Instant::NEVER; ports.len()],
             frames: Frames::new(settings.most_frames as usize),

@@ -84,7 +84,7 @@ const MOST_LEARNED: usize = 8192;
 
 /// The forwarding table of one switch.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct ForwardingTable {
     fixed: BTreeMap<Mac, Entry>,
     /// Ports of multicast groups.
     groups: BTreeMap<Mac, Vec<PortId>>,
@@ -107,7 +107,7 @@ pub(crate) enum Ways<'a> {
     Nowhere,
 }
 
-impl Table {
+impl ForwardingTable {
     pub fn new(ageing: Option<Picos>, unknown: Unknown) -> Self {
         Self {
             fixed: BTreeMap::new(),
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_is_learned_ages() {
-        let mut table = Table::new(Some(Picos::from_secs(1)), Unknown::Flood);
+        let mut table = ForwardingTable::new(Some(Picos::from_secs(1)), Unknown::Flood);
         assert_eq!(table.ways(Instant(0), mac(1), None), Ways::Everywhere);
         table.learn(Instant(0), mac(1), PORT);
         assert_eq!(table.ways(Instant(Picos::from_secs(1).0), mac(1), None), Ways::One(PORT));
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_addresses_keeps_memory_bounded_and_frees_what_is_old() {
-        let mut table = Table::new(Some(Picos::from_secs(1)), Unknown::Drop);
+        let mut table = ForwardingTable::new(Some(Picos::from_secs(1)), Unknown::Drop);
         for n in 0..20_000u64 {
             let [.., a, b, c] = n.to_be_bytes();
             table.learn(Instant(0), Mac::new([2, 0, 0, a, b, c]), PORT);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_fixed_entry_is_never_unlearned() {
-        let mut table = Table::new(Some(Picos::from_secs(1)), Unknown::Drop);
+        let mut table = ForwardingTable::new(Some(Picos::from_secs(1)), Unknown::Drop);
         table.fix(
             mac(1),
             Entry { ports: vec![PortId::new(0), PortId::new(1)], selection: Selection::default() },
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_decides_before_the_ethernet_address() {
-        let mut table = Table::new(None, Unknown::Drop);
+        let mut table = ForwardingTable::new(None, Unknown::Drop);
         let entry = |port| Entry { ports: vec![PortId::new(port)], selection: Selection::default() };
         table.fix(mac(1), entry(0));
         for (net, length, port) in [([10, 0, 0, 0], 8, 1), ([10, 1, 2, 99], 24, 3), ([10, 1, 0, 0], 16, 2)] {
@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_label_chooses_by_its_digit() {
-        let class = Class { kind: crate::Kind::Data, headers: 0, label: Some(0b1101), ..Class::default() };
+        let class =
+            Class { kind: crate::codec::Kind::Data, headers: 0, label: Some(0b1101), ..Class::default() };
         let choose = |shift, mask| {
             choose(Forwarding::Path, &class, Selection { shift, mask }, 4, NodeId::new(0), |_| unreachable!())
         };

@@ -1,6 +1,6 @@
 //! One direction of a line: its state, and the effects of faults on frames.
 
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_topology::LinkState;
 use pullnet_units::{BitsPerSec, Instant};
 
@@ -44,7 +44,7 @@ impl Line {
     /// Decides the fate of a frame that was on the line from `since` until now. Draws random numbers only if there is a
     /// fault.
     #[inline]
-    pub fn carry(&self, since: Instant, chance: &mut SmallStream) -> Passage {
+    pub fn carry(&self, since: Instant, chance: &mut SmallRandomStream) -> Passage {
         if self.sound && self.down_until.is_none() {
             return Passage { lost: false, corrupted: false, duplicated: false };
         }

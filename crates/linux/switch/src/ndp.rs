@@ -194,7 +194,7 @@ mod tests {
             assert_eq!((fate, packet.shape.length()), (Fate::Trimmed, 1400));
             codec.turn_round(&mut bytes);
             assert_eq!(codec.classify(&bytes).kind, Kind::Returned);
-            assert_eq!(crate::Mac::destination(&bytes), Some(crate::Mac::new([2, 0, 0, 0, 0, 1])));
+            assert_eq!(crate::mac::Mac::destination(&bytes), Some(crate::mac::Mac::new([2, 0, 0, 0, 0, 1])));
             assert_eq!(parse(&bytes, &codec.marks, PORT).unwrap().fate, Fate::Returned);
         }
     }

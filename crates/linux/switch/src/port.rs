@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pullnet_qdisc::{Discipline, order};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
 
 use crate::counters::PortCounters;
@@ -65,13 +65,13 @@ pub(crate) struct Port<Q> {
     pub leaving: VecDeque<Travelling>,
     pub out: Line,
     pub inward: Line,
-    pub chance: SmallStream,
+    pub chance: SmallRandomStream,
     pub counters: PortCounters,
 }
 
 impl<Q> Port<Q> {
     /// A port with an empty queue and a free line.
-    pub fn new(settings: &PortSettings, index: u16, salt: u16, queue: Q, chance: SmallStream) -> Self {
+    pub fn new(settings: &PortSettings, index: u16, salt: u16, queue: Q, chance: SmallRandomStream) -> Self {
         Self {
             node: settings.node,
             index,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_transport::Hop;
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 
@@ -23,7 +23,7 @@ use crate::settings::Departure;
 pub(crate) struct Surroundings<'a> {
     now: Instant,
     rate: BitsPerSec,
-    chance: &'a mut SmallStream,
+    chance: &'a mut SmallRandomStream,
     /// The next coin, if fixed by a replay.
     coin: &'a mut Option<bool>,
     /// The next random number, if fixed by a replay.
@@ -327,7 +327,7 @@ fn count_sent(counters: &mut PortCounters, slot: &Slot, bytes: &[u8], busy: Pico
     counters.busy_ps += busy.0;
 }
 
-fn turn_a_bit(bytes: &mut [u8], chance: &mut SmallStream) {
+fn turn_a_bit(bytes: &mut [u8], chance: &mut SmallRandomStream) {
     let bit = chance.below((bytes.len() * 8) as u32);
     if let Some(byte) = bytes.get_mut(bit as usize / 8) {
         *byte ^= 1 << (bit % 8);

@@ -9,9 +9,11 @@ use pullnet_session::{Director, News, Report};
 use pullnet_units::{Id, Instant, Picos};
 use pullnet_wire::Framed;
 
+use crate::error::PlayError;
+use crate::finish;
+use crate::ports::PortCounts;
 use crate::site::{self, Site};
 use crate::station::{Socket, Station};
-use crate::{PlayError, PortCounts, finish};
 
 /// Time since the start of the run.
 pub trait Clock {

@@ -6,8 +6,7 @@ use pullnet_transport::Transport;
 use pullnet_units::Instant;
 use pullnet_wire::Framed;
 
-use crate::PortCounts;
-use crate::ports;
+use crate::ports::{self, PortCounts};
 use crate::site::Site;
 use crate::stack::Stack;
 

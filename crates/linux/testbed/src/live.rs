@@ -8,10 +8,11 @@ use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
 use pullnet_units::{Instant, Picos};
 
+use crate::error::PlayError;
 use crate::field::{Clock, Field};
 use crate::plan::Plan;
+use crate::ports::PortCounts;
 use crate::station::Socket;
-use crate::{PlayError, PortCounts};
 
 /// Name of the hosts' interface in their namespaces.
 pub(crate) const INTERFACE: &str = "eth0";

@@ -10,8 +10,9 @@ use pullnet_transport::{Framing, HostAddr, Protocol};
 use pullnet_units::{HostId, Id};
 use pullnet_wire::{FRAME_HEADERS, Framed, Mac, Marks, PORT, Route};
 
+use crate::content;
+use crate::error::PlayError;
 use crate::plan::{HostPlan, Plan};
-use crate::{PlayError, content};
 
 /// Bytes of most transports' frames besides the payload, as counted by the testbed's switches: Ethernet, IPv4, UDP, the
 /// transport.

@@ -12,9 +12,10 @@ use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 use pullnet_wire::{Framed, HeaderOf, Refused};
 use pullnet_workload::{Cue, FlowStart, Instruction};
 
+use crate::content;
+use crate::error::PlayError;
 use crate::incoming::{Incoming, IncomingFlows};
 use crate::site::Site;
-use crate::{PlayError, content};
 
 /// How late a timer may be handled and still count as on time, so that pulls keep their rate although each leaves a little
 /// late. Beyond this, the pulls would leave in a burst that overflows every queue. A missing pull leaves one packet fewer in

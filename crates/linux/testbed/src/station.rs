@@ -7,10 +7,11 @@ use pullnet_units::{HostId, Instant};
 use pullnet_wire::{Framed, HeaderOf};
 use pullnet_workload::Instruction;
 
+use crate::content;
+use crate::error::PlayError;
 use crate::line::Line;
 use crate::site::Site;
 use crate::stack::Stack;
-use crate::{PlayError, content};
 
 /// Most frames received from one interface before the next host is served.
 const BURST: usize = 32;

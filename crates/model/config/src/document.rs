@@ -25,12 +25,12 @@ pub(crate) enum Item {
     /// A date, or an integer beyond 64 bits; no setting accepts these.
     Other(String),
     Array(Vec<Node>),
-    Table(Table),
+    Table(TomlTable),
 }
 
 /// A table with its keys in the order of the text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TomlTable {
     pub entries: Vec<Entry>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-impl Table {
+impl TomlTable {
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
     }
@@ -90,7 +90,7 @@ pub fn shortened(text: &str) -> String {
 }
 
 /// Parses TOML; syntax errors go to `errors`.
-pub(crate) fn parse(text: &str, errors: &Errors) -> Option<Table> {
+pub(crate) fn parse(text: &str, errors: &Errors) -> Option<TomlTable> {
     let lines = Lines::of(text);
     let (table, problems) = DeTable::parse_recoverable(text);
     for problem in &problems {
@@ -168,11 +168,11 @@ impl<'a> Lines<'a> {
         Origin::Text { line: count(line), column: count(before.chars().count() + 1) }
     }
 
-    fn table(&self, table: &DeTable<'_>, depth: u32, errors: &Errors) -> Option<Table> {
+    fn table(&self, table: &DeTable<'_>, depth: u32, errors: &Errors) -> Option<TomlTable> {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let read = |(key, value): (&Spanned<_>, &_)| self.entry(key, value, depth, errors);
-        Some(Table { entries: entries.into_iter().map(read).collect::<Option<_>>()? })
+        Some(TomlTable { entries: entries.into_iter().map(read).collect::<Option<_>>()? })
     }
 
     fn entry(

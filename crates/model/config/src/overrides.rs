@@ -1,16 +1,16 @@
 //! `--set path=value`: changes the tree before any checks.
 
-use crate::document::{Entry, Item, MAX_DEPTH, Node, Table, parse_override};
+use crate::document::{Entry, Item, MAX_DEPTH, Node, TomlTable, parse_override};
 use crate::error::{Errors, Origin, Problem};
 
 /// Applies `path = value` to the document.
-pub(crate) fn apply(root: &mut Table, path: &str, value: &str, errors: &Errors) {
+pub(crate) fn apply(root: &mut TomlTable, path: &str, value: &str, errors: &Errors) {
     if let Err(reason) = set(root, path, parse_override(value)) {
         errors.add(&Origin::Override, path, Problem::Override { reason });
     }
 }
 
-fn set(root: &mut Table, path: &str, item: Item) -> Result<(), String> {
+fn set(root: &mut TomlTable, path: &str, item: Item) -> Result<(), String> {
     let keys: Vec<&str> = path.split('.').collect();
     if keys.iter().any(|key| key.is_empty()) {
         return Err("write keys joined by dots, for instance topology.k or traffic.0.size".to_owned());
@@ -30,7 +30,7 @@ fn set(root: &mut Table, path: &str, item: Item) -> Result<(), String> {
 
 /// The item reached by a part of a path.
 enum Target<'a> {
-    Table(&'a mut Table),
+    Table(&'a mut TomlTable),
     Array(&'a mut Vec<Node>),
 }
 
@@ -63,9 +63,9 @@ impl<'a> Target<'a> {
 }
 
 /// The value of `key`; created as an empty table if missing.
-fn table_entry<'a>(table: &'a mut Table, key: &str) -> &'a mut Node {
+fn table_entry<'a>(table: &'a mut TomlTable, key: &str) -> &'a mut Node {
     let at = table.position(key).unwrap_or_else(|| {
-        let node = Node { origin: Origin::Override, item: Item::Table(Table::default()) };
+        let node = Node { origin: Origin::Override, item: Item::Table(TomlTable::default()) };
         table.entries.push(Entry { name: key.to_owned(), origin: Origin::Override, node });
         table.entries.len() - 1
     });

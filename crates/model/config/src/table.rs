@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pullnet_settings::{AnySettings, Field, Settings, Value};
 
-use crate::document::{Entry, Item, Node, Table};
+use crate::document::{Entry, Item, Node, TomlTable};
 use crate::error::{Errors, Origin};
 use crate::files::{Files, beside};
 use crate::inputs::Inputs;
@@ -30,7 +30,7 @@ pub struct Reader<'a> {
     pub(crate) path: String,
     /// Position of the table's key.
     pub(crate) origin: Origin,
-    pub(crate) table: &'a Table,
+    pub(crate) table: &'a TomlTable,
     /// Whether the values read are recorded as in effect.
     record: bool,
 }
@@ -75,7 +75,7 @@ impl<S> Located<S> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn root(context: &'a Context<'a>, table: &'a Table) -> Self {
+    pub(crate) fn root(context: &'a Context<'a>, table: &'a TomlTable) -> Self {
         Self {
             context,
             path: String::new(),
@@ -242,13 +242,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn child(&self, key: &str, origin: Origin, table: &'a Table) -> Reader<'a> {
+    fn child(&self, key: &str, origin: Origin, table: &'a TomlTable) -> Reader<'a> {
         Reader { context: self.context, path: self.path_of(key), origin, table, record: self.record }
     }
 
     /// An empty table in place of a missing one, so that its defaults are recorded.
     pub fn unwritten(&self, key: &str) -> Reader<'a> {
-        static EMPTY: Table = Table { entries: Vec::new() };
+        static EMPTY: TomlTable = TomlTable { entries: Vec::new() };
         self.child(key, self.origin.clone(), &EMPTY)
     }
 

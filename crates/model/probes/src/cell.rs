@@ -52,7 +52,6 @@ impl Cell for &'static str {
 /// brackets, its unit. The comment of a field is the meaning of its column.
 ///
 /// The columns are added by the function `columns` of the struct.
-#[macro_export]
 macro_rules! rows {
     ($(#[$doc:meta])* pub struct $name:ident {
         $($(#[doc = $field_doc:literal])+ $field:ident: $type:ty = $column:literal $([$unit:literal])?),+ $(,)?
@@ -64,15 +63,16 @@ macro_rules! rows {
         impl $name {
             /// Adds a column for each field; `of` finds the row.
             pub(crate) fn columns<'a, R>(
-                builder: $crate::Builder<'a, R>,
+                builder: $crate::table::Builder<'a, R>,
                 of: impl Fn(&R) -> &Self,
-            ) -> $crate::Builder<'a, R> {
+            ) -> $crate::table::Builder<'a, R> {
                 $(let builder = {
                     let label = [$column, concat!("", $($unit)?), concat!($($field_doc),+).trim_ascii()];
-                    <$type as $crate::Cell>::column(builder, label, |row| of(row).$field)
+                    <$type as $crate::cell::Cell>::column(builder, label, |row| of(row).$field)
                 };)+
                 builder
             }
         }
     };
 }
+pub(crate) use rows;

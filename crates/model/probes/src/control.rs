@@ -2,7 +2,10 @@ use pullnet_config::Reader;
 use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant};
 
-use crate::{Direction, Facts, PacketRow, Probe, Seen, Table, Watches, rows};
+use crate::cell::rows;
+use crate::probe::{Facts, Probe};
+use crate::seen::{Direction, PacketRow, Seen, Watches};
+use crate::table::Table;
 
 settings! {
     /// Whether control packets are recorded.

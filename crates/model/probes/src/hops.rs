@@ -2,7 +2,8 @@ use pullnet_config::Reader;
 use pullnet_settings::{Refused, Setting, Value, settings};
 use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
 
-use crate::{Builder, Facts, Form, Load, Probe, Table};
+use crate::probe::{Facts, Form, Load, Probe};
+use crate::table::{Builder, Table};
 
 /// Memory of a row while columns are made of it.
 const BYTES_PER_ROW: f64 = 250.0;

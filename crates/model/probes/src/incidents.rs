@@ -2,7 +2,10 @@ use pullnet_config::Reader;
 use pullnet_settings::settings;
 use pullnet_units::{FlowId, Instant, PacketSeq};
 
-use crate::{Facts, Load, PortPacket, Probe, Seen, Table, Watches, rows};
+use crate::cell::rows;
+use crate::probe::{Facts, Load, Probe};
+use crate::seen::{PortPacket, Seen, Watches};
+use crate::table::Table;
 
 settings! {
     /// Whether incidents are recorded.

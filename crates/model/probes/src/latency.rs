@@ -2,7 +2,10 @@ use pullnet_config::Reader;
 use pullnet_settings::settings;
 use pullnet_units::{FlowId, Instant, Picos};
 
-use crate::{Facts, Load, Probe, Seen, Table, Watches, rows};
+use crate::cell::rows;
+use crate::probe::{Facts, Load, Probe};
+use crate::seen::{Seen, Watches};
+use crate::table::Table;
 
 /// Memory of a row while columns are made of it.
 const BYTES_PER_ROW: f64 = 48.0;

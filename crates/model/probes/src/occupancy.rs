@@ -2,7 +2,9 @@ use pullnet_config::Reader;
 use pullnet_settings::settings;
 use pullnet_units::Picos;
 
-use crate::{Facts, Probe, Table, rows};
+use crate::cell::rows;
+use crate::probe::{Facts, Probe};
+use crate::table::Table;
 
 settings! {
     /// Whether occupancies are recorded.

@@ -1,7 +1,9 @@
 use pullnet_config::Reader;
 use pullnet_settings::settings;
 
-use crate::{Direction, Facts, Load, PacketRow, Probe, Seen, Table, Watches};
+use crate::probe::{Facts, Load, Probe};
+use crate::seen::{Direction, PacketRow, Seen, Watches};
+use crate::table::Table;
 
 /// Memory of a row while columns are made of it.
 const BYTES_PER_ROW: f64 = 140.0;

@@ -5,7 +5,9 @@ use pullnet_settings::settings;
 use pullnet_topology::Topology;
 use pullnet_units::{Instant, Picos, PortId};
 
-use crate::{End, Facts, Form, Per, Plan, Probe, Series, Table, gbps};
+use crate::probe::{End, Facts, Form, Plan, Probe};
+use crate::series::{Per, Series};
+use crate::table::{Table, gbps};
 
 settings! {
     /// Queue, bytes, marks, trims and drops of single ports over time.

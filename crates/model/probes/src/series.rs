@@ -2,7 +2,8 @@ use pullnet_config::Reader;
 use pullnet_settings::{choice, settings};
 use pullnet_units::{FlowId, HostId, Instant, Picos};
 
-use crate::{End, Facts, Form, Load, Plan, Probe, Table, gbps};
+use crate::probe::{End, Facts, Form, Load, Plan, Probe};
+use crate::table::{Table, gbps};
 
 /// Memory of a row while columns are made of it.
 const BYTES_PER_ROW: f64 = 80.0;

@@ -2,7 +2,10 @@ use pullnet_config::Reader;
 use pullnet_settings::settings;
 use pullnet_units::{FlowId, HostId, Instant, PacketSeq};
 
-use crate::{Facts, Probe, Seen, Table, Watches, rows};
+use crate::cell::rows;
+use crate::probe::{Facts, Probe};
+use crate::seen::{Seen, Watches};
+use crate::table::Table;
 
 settings! {
     /// Whether timeouts are recorded.

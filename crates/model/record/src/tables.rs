@@ -1,7 +1,7 @@
 use pullnet_probes::{Builder, Facts, Table, gbps};
 use pullnet_units::{Instant, Picos};
 
-use crate::{FlowRow, PortRow, RunRecord};
+use crate::raw::{FlowRow, PortRow, RunRecord};
 
 /// All tables of a run.
 pub fn tables(record: &RunRecord) -> Vec<Table> {

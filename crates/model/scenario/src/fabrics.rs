@@ -7,7 +7,7 @@ use pullnet_topology::{AbFatTree, Jellyfish, Jupiter, Link, Planes, Topology, To
 use crate::links::{
     FABRIC_LINKS, JUPITER_LINKS, LEAF_SPINE_LINKS, LinkClass, PLACEHOLDER, class_links, link_tables,
 };
-use crate::topology_kind::{Network, TopologyKind, built, one};
+use crate::topology_kind::{BuiltTopology, TopologyKind, built, one};
 
 settings! {
     /// VL2: ToRs with two links each, below aggregation and intermediate switches that are joined each to each. Source:
@@ -92,7 +92,7 @@ const fn kind(
     summary: &'static str,
     fields: &'static [pullnet_settings::Field],
     tables: fn() -> Vec<pullnet_config::SubTable>,
-    build: fn(&Reader<'_>) -> Option<Network>,
+    build: fn(&Reader<'_>) -> Option<BuiltTopology>,
 ) -> TopologyKind {
     TopologyKind { name, summary, fields, tables, build }
 }
@@ -141,34 +141,34 @@ fn fabric<S: Settings, const N: usize>(
     reader: &Reader<'_>,
     classes: &[LinkClass; N],
     build: impl FnOnce(&S, [Link; N]) -> Result<Topology, TopologyError>,
-) -> Option<Network> {
+) -> Option<BuiltTopology> {
     let own = reader.read::<S>();
     let links = class_links(reader, classes);
     own.good()
         .then(|| built(reader, links, [PLACEHOLDER; N], |links| build(&own.value, links).map_err(one)))?
 }
 
-fn vl2(reader: &Reader<'_>) -> Option<Network> {
+fn vl2(reader: &Reader<'_>) -> Option<BuiltTopology> {
     fabric(reader, &FABRIC_LINKS, |own: &Vl2Settings, [host_link, fabric_link]| {
         let Vl2Settings { da, di, hosts_per_tor } = *own;
         Vl2 { da, di, hosts_per_tor, host_link, fabric_link }.build()
     })
 }
 
-fn ab_fat_tree(reader: &Reader<'_>) -> Option<Network> {
+fn ab_fat_tree(reader: &Reader<'_>) -> Option<BuiltTopology> {
     fabric(reader, &FABRIC_LINKS, |own: &AbFatTreeSettings, [host_link, fabric_link]| {
         AbFatTree { k: own.k, host_link, fabric_link }.build()
     })
 }
 
-fn jellyfish(reader: &Reader<'_>) -> Option<Network> {
+fn jellyfish(reader: &Reader<'_>) -> Option<BuiltTopology> {
     fabric(reader, &FABRIC_LINKS, |own: &JellyfishSettings, [host_link, fabric_link]| {
         let JellyfishSettings { switches, ports, degree, seed, max_paths, longer_paths } = *own;
         Jellyfish { switches, ports, degree, seed, max_paths, longer_paths, host_link, fabric_link }.build()
     })
 }
 
-fn jupiter(reader: &Reader<'_>) -> Option<Network> {
+fn jupiter(reader: &Reader<'_>) -> Option<BuiltTopology> {
     fabric(reader, &JUPITER_LINKS, |own: &JupiterSettings, [host_link, tor_link, spine_link]| {
         Jupiter {
             blocks: own.blocks,
@@ -186,7 +186,7 @@ fn jupiter(reader: &Reader<'_>) -> Option<Network> {
     })
 }
 
-fn planes(reader: &Reader<'_>) -> Option<Network> {
+fn planes(reader: &Reader<'_>) -> Option<BuiltTopology> {
     fabric(reader, &LEAF_SPINE_LINKS, |own: &PlanesSettings, [host_link, spine_link]| {
         let PlanesSettings { planes, leaves, spines, hosts_per_leaf } = *own;
         Planes { planes, leaves, spines, hosts_per_leaf, host_link, spine_link }.build()

@@ -5,8 +5,8 @@ use pullnet_settings::{Settings, settings};
 use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, schedules};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
-use crate::Stop;
-use crate::topology_kind::Network;
+use crate::scenario::Stop;
+use crate::topology_kind::BuiltTopology;
 
 settings! {
     /// Something that goes wrong: a place, a time, and one or more of `down`, `rate`, `loss` and `corrupt`.
@@ -39,7 +39,7 @@ pub(crate) fn table() -> SubTable {
 }
 
 /// Reads every `[[fault]]`.
-pub(crate) fn read(root: &Reader<'_>, network: Option<&Network>, stop: Option<Stop>) -> Schedules {
+pub(crate) fn read(root: &Reader<'_>, network: Option<&BuiltTopology>, stop: Option<Stop>) -> Schedules {
     let mut all = Vec::new();
     for reader in root.list("fault") {
         reader.no_other_keys_than(&table().shape);
@@ -49,7 +49,7 @@ pub(crate) fn read(root: &Reader<'_>, network: Option<&Network>, stop: Option<St
 }
 
 /// The faults of one block; none if its place cannot be told.
-fn read_one(reader: &Reader<'_>, network: Option<&Network>, stop: Option<Stop>) -> Vec<Fault> {
+fn read_one(reader: &Reader<'_>, network: Option<&BuiltTopology>, stop: Option<Stop>) -> Vec<Fault> {
     let own = reader.read::<FaultSettings>();
     check_times(reader, &own, stop);
     let effects = ["down", "rate", "loss", "corrupt"];
@@ -91,7 +91,7 @@ fn check_times(reader: &Reader<'_>, own: &Located<FaultSettings>, stop: Option<S
 }
 
 /// Reports what is wrong with the place, or else with each effect there.
-fn report_all(reader: &Reader<'_>, network: &Network, place: &Place, all: &[Fault]) {
+fn report_all(reader: &Reader<'_>, network: &BuiltTopology, place: &Place, all: &[Fault]) {
     let always = |effect| Fault { place: place.clone(), from: Instant::ZERO, until: None, effect };
     let fails = |fault: Fault| schedules(&network.topology, &[fault]).err();
     if let Some(error) = fails(always(Effect::Down)) {

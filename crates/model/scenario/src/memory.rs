@@ -3,7 +3,9 @@
 use pullnet_probes::Load;
 use pullnet_units::{Bytes, Instant};
 
-use crate::{CarriedBy, Scenario, Stop, traffic};
+use crate::scenario::{Scenario, Stop};
+use crate::traffic;
+use crate::transport::CarriedBy;
 
 /// Interpreter and libraries before a run.
 const BASE: u64 = 22_000_000;

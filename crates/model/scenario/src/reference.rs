@@ -5,7 +5,8 @@ use pullnet_qdisc::SWITCHES;
 use pullnet_settings::{Field, Settings};
 use pullnet_workload::SHIPPED;
 
-use crate::WarningSettings;
+use crate::compile::root_shape;
+use crate::warning_settings::WarningSettings;
 
 /// One setting.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,7 +22,7 @@ pub struct ReferenceRow {
 /// Every setting that a scenario can have, in the order in which help shows them.
 pub fn reference() -> Vec<ReferenceRow> {
     let mut rows = Vec::new();
-    walk(&crate::root_shape(), "", "", &mut rows);
+    walk(&root_shape(), "", "", &mut rows);
     rows
 }
 

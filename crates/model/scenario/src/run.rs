@@ -4,7 +4,7 @@ use pullnet_config::{Located, Origin, Reader, Shape, SubTable};
 use pullnet_settings::{Setting, Settings, choice, settings};
 use pullnet_units::{Instant, Picos};
 
-use crate::Stop;
+use crate::scenario::Stop;
 
 choice! {
     /// End of a run that has no fixed duration.

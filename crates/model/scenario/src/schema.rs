@@ -7,9 +7,11 @@ use pullnet_settings::Field;
 use pullnet_units::{BitsPerSec, Bytes, Packets, ParseError, Picos};
 use serde_json::{Map, Value, json};
 
+use crate::compile::root_shape;
+
 /// A JSON schema (draft 2020-12) of a scenario file, as editors of TOML understand it.
 pub fn schema() -> Value {
-    let mut schema = object(&crate::root_shape(), None);
+    let mut schema = object(&root_shape(), None);
     let head = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pullnet scenario",

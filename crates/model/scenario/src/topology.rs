@@ -13,7 +13,7 @@ use crate::links::{
     DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, PLACEHOLDER, Unreadable, class_links, link_tables,
     one_link,
 };
-use crate::topology_kind::{FabricSettings, Network, TopologyKind, built, one, refuse_all};
+use crate::topology_kind::{BuiltTopology, FabricSettings, TopologyKind, built, one, refuse_all};
 
 settings! {
     /// A k-ary fat tree.
@@ -167,13 +167,13 @@ pub(crate) fn shape() -> Shape {
 }
 
 /// Reads `[topology]`.
-pub(crate) fn read(root: &Reader<'_>) -> Option<Network> {
+pub(crate) fn read(root: &Reader<'_>) -> Option<BuiltTopology> {
     let reader = root.required_table("topology", "kind = \"fat-tree\", k = 8")?;
     let switching = reader.read::<FabricSettings>().value.switching;
     match reader.kind(&shape(), "fat-tree") {
         Some(index) => {
             let network = (kinds().nth(index)?.build)(&reader)?;
-            Some(Network { switching, ..network })
+            Some(BuiltTopology { switching, ..network })
         }
         None => {
             // The kind is unknown, but its links are wrong in every kind if they cannot be read.
@@ -183,7 +183,7 @@ pub(crate) fn read(root: &Reader<'_>) -> Option<Network> {
     }
 }
 
-fn fat_tree(reader: &Reader<'_>) -> Option<Network> {
+fn fat_tree(reader: &Reader<'_>) -> Option<BuiltTopology> {
     let own = reader.read::<FatTreeSettings>();
     let over = reader.table("oversubscription", "tor = 4");
     let over = over.unwrap_or_else(|| reader.unwritten("oversubscription"));
@@ -216,7 +216,7 @@ fn two_tier_links(reader: &Reader<'_>) -> Result<[Link; 3], Unreadable> {
     Ok([host, spine, spine])
 }
 
-fn leaf_spine(reader: &Reader<'_>) -> Option<Network> {
+fn leaf_spine(reader: &Reader<'_>) -> Option<BuiltTopology> {
     let own = reader.read::<LeafSpineSettings>();
     let links = class_links(reader, &LEAF_SPINE_LINKS);
     let LeafSpineSettings { leaves, spines, hosts_per_leaf, lanes } = own.value;
@@ -226,18 +226,18 @@ fn leaf_spine(reader: &Reader<'_>) -> Option<Network> {
     own.good().then(|| built(reader, links, [PLACEHOLDER; 2], build))?
 }
 
-fn star(reader: &Reader<'_>) -> Option<Network> {
+fn star(reader: &Reader<'_>) -> Option<BuiltTopology> {
     let own = reader.read::<StarSettings>();
     let link = one_link(reader);
     let hosts = own.value.hosts;
     own.good().then(|| built(reader, link, PLACEHOLDER, |link| Star { hosts, link }.build().map_err(one)))?
 }
 
-fn back_to_back(reader: &Reader<'_>) -> Option<Network> {
+fn back_to_back(reader: &Reader<'_>) -> Option<BuiltTopology> {
     built(reader, one_link(reader), PLACEHOLDER, |link| BackToBack { link }.build().map_err(one))
 }
 
-fn dumbbell(reader: &Reader<'_>) -> Option<Network> {
+fn dumbbell(reader: &Reader<'_>) -> Option<BuiltTopology> {
     let own = reader.read::<DumbbellSettings>();
     let links = class_links(reader, &DUMBBELL_LINKS);
     let DumbbellSettings { left, right } = own.value;
@@ -247,7 +247,7 @@ fn dumbbell(reader: &Reader<'_>) -> Option<Network> {
     own.good().then(|| built(reader, links, [PLACEHOLDER; 2], build))?
 }
 
-fn from_file(reader: &Reader<'_>) -> Option<Network> {
+fn from_file(reader: &Reader<'_>) -> Option<BuiltTopology> {
     let own = reader.read::<FileSettings>();
     let links = own.has_read(&["delay", "host_rate"]);
     if !own.has_read(&["file", "capacity_unit", "host_links"]) {
@@ -278,7 +278,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
     };
     let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, host_links };
     match load(&file, &text, &options) {
-        Ok(topology) => Some(Network::new(topology, links)),
+        Ok(topology) => Some(BuiltTopology::new(topology, links)),
         Err(errors) => {
             for error in errors.0 {
                 reader.refuse_file("file", &file, &within(&error));

@@ -44,11 +44,11 @@ pub(crate) struct TopologyKind {
     pub summary: &'static str,
     pub fields: &'static [pullnet_settings::Field],
     pub tables: fn() -> Vec<SubTable>,
-    pub build: fn(&Reader<'_>) -> Option<Network>,
+    pub build: fn(&Reader<'_>) -> Option<BuiltTopology>,
 }
 
 /// A network as far as it could be read.
-pub(crate) struct Network {
+pub(crate) struct BuiltTopology {
     pub topology: Topology,
     /// Whether rates and delays are what the scenario says; else they could not be read.
     pub links: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Network {
     pub switching: Switching,
 }
 
-impl Network {
+impl BuiltTopology {
     /// A network with switches that store and forward.
     pub fn new(topology: Topology, links: bool) -> Self {
         Self { topology, links, switching: FabricSettings::default().switching }
@@ -70,10 +70,10 @@ pub(crate) fn built<L>(
     links: Result<L, Unreadable>,
     placeholder: L,
     build: impl FnOnce(L) -> Result<Topology, Vec<TopologyError>>,
-) -> Option<Network> {
+) -> Option<BuiltTopology> {
     let known = links.is_ok();
     match build(links.unwrap_or(placeholder)) {
-        Ok(topology) => Some(Network::new(topology, known)),
+        Ok(topology) => Some(BuiltTopology::new(topology, known)),
         Err(errors) => {
             refuse_all(reader, errors);
             None

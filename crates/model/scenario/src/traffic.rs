@@ -7,13 +7,13 @@ use pullnet_settings::Settings;
 use pullnet_topology::{HostPeer, Topology};
 use pullnet_units::{BitsPerSec, HostId, Instant, Picos};
 use pullnet_workload::{
-    CheckedWorkload, Common, Network, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec, WorkloadError,
-    WorkloadSpec,
+    CheckedWorkload, Common, HostLayout, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec,
+    WorkloadError, WorkloadSpec,
 };
 
-use crate::Stop;
 use crate::cross_checks::{self, Lengths};
-use crate::topology_kind::Network as Built;
+use crate::scenario::Stop;
+use crate::topology_kind::BuiltTopology;
 use crate::transport::{Transport, carrier, check_use};
 
 const SIZES_EXAMPLE: &str = "distribution = \"web-search\"";
@@ -52,7 +52,7 @@ pub(crate) struct Traffic {
 /// Reads every `[[traffic]]` block, with the files that it names, and checks it against the network.
 pub(crate) fn read(
     root: &Reader<'_>,
-    network: Option<&Built>,
+    network: Option<&BuiltTopology>,
     transports: Option<&[Transport<'_>]>,
     stop: Option<Stop>,
     seed: Seed,
@@ -220,7 +220,7 @@ fn check_sessions(
 fn report_without_hosts(blocks: &[Block<'_>], spec: &WorkloadSpec) {
     let mut spec = WorkloadSpec { end: None, ..spec.clone() };
     spec.traffic.iter_mut().for_each(|block| block.common.hosts = Common::default().hosts);
-    let found = spec.check(&Network::uniform(1024, BitsPerSec::gbps(10)));
+    let found = spec.check(&HostLayout::uniform(1024, BitsPerSec::gbps(10)));
     let depends = |error: &&WorkloadError| matches!(error, WorkloadError::InBlock { problem, .. } if problem.depends_on_hosts());
     found.iter().filter(|error| !depends(error)).for_each(|error| report(blocks, error));
 }
@@ -265,12 +265,12 @@ fn is_same(shown: &str, value: &str) -> bool {
 }
 
 /// The properties of `topology` that a workload needs.
-pub(crate) fn network_of(topology: &Topology) -> Network {
+pub(crate) fn network_of(topology: &Topology) -> HostLayout {
     let rack = |host: HostId| match topology.hosts[host].peer {
         HostPeer::Switch { switch, .. } => switch.get(),
         HostPeer::Host(_) => host.get(),
     };
-    Network {
+    HostLayout {
         rates: topology.hosts.iter().map(|host| host.link.rate).collect(),
         racks: topology.hosts.ids().map(rack).collect(),
     }

@@ -13,6 +13,8 @@ use pullnet_workload::{Cue, FlowStart, Prepared};
 pub struct Application {
     /// Flows that it will start, by what they wait for.
     prepared: BTreeMap<(FlowId, Cue), Prepared>,
+    /// The key in `prepared` of each of these flows.
+    awaits: BTreeMap<FlowId, (FlowId, Cue)>,
     /// Open flows of this host for which such a flow is prepared.
     followed: BTreeSet<FlowId>,
     /// Flows of this host that were over before the flow after them was known here: a transport gave up at once.
@@ -28,16 +30,18 @@ impl Application {
         {
             return starting(&prepared, at).map(|start| FlowStart { at: start.at.max(now), ..start });
         }
-        let before = self.prepared.insert((after.flow, after.cue), prepared);
+        let event = (after.flow, after.cue);
+        let twice = self.awaits.insert(prepared.start.flow, event);
+        debug_assert!(twice.is_none(), "one flow waits for two events: {twice:?} and {event:?}");
+        let before = self.prepared.insert(event, prepared);
         debug_assert!(before.is_none(), "two flows wait for one event: {before:?}");
         None
     }
 
     /// Takes the prepared flow `flow` out, so that it starts at `at`; `None` if it has started.
     pub fn release(&mut self, flow: FlowId, at: Instant) -> Option<FlowStart> {
-        let found = self.prepared.iter().find(|(_, prepared)| prepared.start.flow == flow);
-        let key = found.map(|(key, _)| *key)?;
-        self.prepared.remove(&key).map(|prepared| prepared.starting(at))
+        let event = self.awaits.remove(&flow)?;
+        self.prepared.remove(&event).map(|prepared| prepared.starting(at))
     }
 
     /// A flow of this host begins.
@@ -51,7 +55,10 @@ impl Application {
     pub fn on(&mut self, flow: FlowId, cue: Cue, at: Instant) -> Option<FlowStart> {
         let awaited = cue == Cue::SenderDone && self.followed.remove(&flow);
         match self.prepared.remove(&(flow, cue)) {
-            Some(prepared) => starting(&prepared, at),
+            Some(prepared) => {
+                self.awaits.remove(&prepared.start.flow);
+                starting(&prepared, at)
+            }
             None => {
                 if awaited {
                     self.over.insert(flow, at);

@@ -10,7 +10,9 @@ use pullnet_topology::Topology;
 use pullnet_transport::{FlowStatus, Side};
 use pullnet_units::{FlowId, HostId, Id, Instant, Picos};
 
-use crate::{Director, HostCounts, HostLog, Report};
+use crate::counts::{HostCounts, HostLog};
+use crate::director::Director;
+use crate::report::Report;
 
 /// Maximum number of flows without progress in a record.
 const MOST_STUCK: usize = 100;

@@ -9,13 +9,15 @@ mod builder;
 mod counts;
 mod director;
 mod packets;
+mod report;
 mod sources;
 
 pub use application::Application;
 pub use builder::{RecordBuilder, StuckFlows};
 pub use counts::{HostCounts, HostLog, Share};
-pub use director::{Director, News, Report};
+pub use director::Director;
 pub use packets::{kind_of, packet_received, packet_sent};
+pub use report::{News, Report};
 
 use pullnet_transport::ConnId;
 use pullnet_units::FlowId;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pullnet_transport::SendCounts;
 use pullnet_units::{FlowId, HostId, Instant};
 
-use crate::News;
+use crate::report::News;
 
 /// State of the senders of one flow.
 struct Senders {

@@ -1,9 +1,9 @@
 //! Fabrics of publications that are no trees of equal subtrees: VL2, Jellyfish, the AB fat tree, a fabric like Jupiter, and
 //! several planes. Each is a graph; its paths are the shortest ones, and stand in tables.
 
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 
-use crate::TopologyError;
+use crate::error::TopologyError;
 use crate::graph::{Graph, VertexId};
 use crate::model::{HostLinks, Link};
 use crate::regular::{LINK, refuse, within};
@@ -247,7 +247,7 @@ impl Jellyfish {
 
 /// A random regular graph as the paper makes one: ports that are free are joined at random while that is possible; a switch
 /// with two free ports then goes between the ends of a link that neither of them touches. `None` if that finds no link.
-fn random_regular(count: usize, degree: usize, chance: &mut Stream) -> Option<Vec<(usize, usize)>> {
+fn random_regular(count: usize, degree: usize, chance: &mut RandomStream) -> Option<Vec<(usize, usize)>> {
     let mut joined = vec![vec![false; count]; count];
     let mut free = vec![degree; count];
     let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -268,7 +268,7 @@ fn random_regular(count: usize, degree: usize, chance: &mut Stream) -> Option<Ve
 }
 
 /// Two switches with free ports that are not joined yet: at random, and by search where chance finds none.
-fn draw_pair(free: &[usize], joined: &[Vec<bool>], chance: &mut Stream) -> Option<(usize, usize)> {
+fn draw_pair(free: &[usize], joined: &[Vec<bool>], chance: &mut RandomStream) -> Option<(usize, usize)> {
     let open: Vec<usize> = (0..free.len()).filter(|switch| free[*switch] > 0).collect();
     let fits = |a: usize, b: usize| a != b && !joined[a][b];
     let mut any = || open[chance.below(open.len() as u32) as usize];
@@ -282,7 +282,7 @@ fn split_link(
     edges: &mut Vec<(usize, usize)>,
     joined: &mut [Vec<bool>],
     free: &mut [usize],
-    chance: &mut Stream,
+    chance: &mut RandomStream,
 ) -> Option<()> {
     let open = (0..free.len()).find(|switch| free[*switch] > 0)?;
     let other =

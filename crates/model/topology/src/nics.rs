@@ -2,7 +2,7 @@
 
 use pullnet_units::{BitsPerSec, Picos};
 
-use crate::TopologyError;
+use crate::error::TopologyError;
 use crate::graph::{Cable, Graph};
 use crate::model::Link;
 

@@ -8,7 +8,7 @@ use pullnet_units::{HostId, Instant};
 use crate::common::{Coflow, Common};
 use crate::deadlines::{self, Deadlines};
 use crate::error::{Problem, WorkloadError};
-use crate::network::Network;
+use crate::host_layout::HostLayout;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Names, Noted, Scene};
 use crate::spec::{TrafficSpec, WorkloadSpec};
@@ -27,7 +27,7 @@ pub(crate) struct Block {
 
 impl WorkloadSpec {
     /// Everything that is wrong with it on `network`.
-    pub fn check(&self, network: &Network) -> Vec<WorkloadError> {
+    pub fn check(&self, network: &HostLayout) -> Vec<WorkloadError> {
         blocks(self, network, Seed(0)).err().unwrap_or_default()
     }
 }
@@ -35,7 +35,7 @@ impl WorkloadSpec {
 /// The blocks of `spec` at work, and the names of tags and tenants.
 pub(crate) fn blocks(
     spec: &WorkloadSpec,
-    network: &Network,
+    network: &HostLayout,
     seed: Seed,
 ) -> Result<(Vec<Block>, Names), Vec<WorkloadError>> {
     let (mut blocks, mut names, mut errors) = (Vec::new(), Names::default(), Vec::new());
@@ -56,7 +56,7 @@ fn make_block(
     spec: &WorkloadSpec,
     block: &TrafficSpec,
     number: u32,
-    network: &Network,
+    network: &HostLayout,
     seed: Seed,
     names: &mut Names,
 ) -> (Result<Block, Noted>, Vec<Problem>) {

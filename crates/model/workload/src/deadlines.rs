@@ -1,4 +1,4 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_units::Picos;
 
 use crate::common::Common;
@@ -11,14 +11,14 @@ pub(crate) struct Deadlines {
     mean: Option<Picos>,
     spread: Spread,
     floor: Picos,
-    chance: Stream,
+    chance: RandomStream,
     /// That of the flow before.
     latest: Option<Picos>,
 }
 
 impl Deadlines {
     /// The deadlines that `common` states.
-    pub fn new(common: &Common, chance: Stream) -> Self {
+    pub fn new(common: &Common, chance: RandomStream) -> Self {
         let Common { deadline, deadline_spread, deadline_floor, .. } = common;
         let floor = deadline_floor.unwrap_or(Picos(1));
         Self { mean: *deadline, spread: *deadline_spread, floor, chance, latest: None }

@@ -1,4 +1,4 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 use pullnet_units::Bytes;
 
@@ -108,7 +108,7 @@ impl SizeDistribution {
     }
 
     /// A random size.
-    pub fn sample(&self, chance: &mut Stream) -> Bytes {
+    pub fn sample(&self, chance: &mut RandomStream) -> Bytes {
         self.quantile(chance.unit())
     }
 

@@ -1,7 +1,7 @@
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 
-use crate::{After, Join, Part, Watch};
+use crate::agenda::{After, Join, Part, Watch};
 
 /// A flow that starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,10 +10,10 @@
 //! ```
 //! use pullnet_rng::Seed;
 //! use pullnet_units::{BitsPerSec, Instant, Picos};
-//! use pullnet_workload::{CheckedWorkload, Network, Permutation, TrafficSpec, WorkloadSpec};
+//! use pullnet_workload::{CheckedWorkload, HostLayout, Permutation, TrafficSpec, WorkloadSpec};
 //!
 //! let spec = WorkloadSpec::of([TrafficSpec::new(Permutation::default())]);
-//! let network = Network::uniform(16, BitsPerSec::gbps(10));
+//! let network = HostLayout::uniform(16, BitsPerSec::gbps(10));
 //! let checked = CheckedWorkload::new(&spec, &network, Seed(1)).unwrap();
 //! let mut workload = checked.start(Picos::from_micros(1));
 //! let mut starts = Vec::new();
@@ -29,9 +29,9 @@ mod distribution;
 mod error;
 mod faults;
 mod flow;
+mod host_layout;
 mod hosts;
 mod import;
-mod network;
 mod pattern;
 mod patterns;
 mod scene;
@@ -50,13 +50,13 @@ pub use error::{
 };
 pub use faults::FileErrors;
 pub use flow::{Completion, FlowStart, Instruction, Prepared};
+pub use host_layout::HostLayout;
 pub use hosts::{Hosts, HostsError};
 pub use import::{
     Begin, Counts, FailedSwitch, Failure, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script,
     ScriptFlow, StartUnit, Trigger, TriggerKind, VolumeList, parse_flow_list, parse_hpcc_flows, parse_matrix,
     parse_volumes,
 };
-pub use network::Network;
 pub use pattern::{Ends, Pattern, Traffic};
 pub use patterns::*;
 pub use scene::{Noted, Scene};

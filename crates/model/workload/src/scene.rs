@@ -2,16 +2,16 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_units::{BitsPerSec, HostId, Id, Instant};
 
 use crate::common::Common;
+use crate::distribution::{Reading, SizeDistribution};
 use crate::error::Problem;
 use crate::faults::FileErrors;
+use crate::host_layout::HostLayout;
 use crate::hosts::Hosts;
-use crate::network::Network;
 use crate::sizes::{FileName, Sizes};
-use crate::{Reading, SizeDistribution};
 
 /// Proof that a problem was reported by [`Scene::note`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ pub struct Scene<'a> {
     pub(crate) files: &'a BTreeMap<String, Arc<[u8]>>,
     pub(crate) must_end: bool,
     pub(crate) number: u32,
-    pub(crate) network: &'a Network,
+    pub(crate) network: &'a HostLayout,
     pub(crate) seed: Seed,
     pub(crate) names: &'a mut Names,
     pub(crate) hosts: Vec<HostId>,
@@ -116,12 +116,12 @@ impl Scene<'_> {
     }
 
     /// A random stream of connection `index` of this block.
-    pub fn stream(&self, index: u64) -> Stream {
+    pub fn stream(&self, index: u64) -> RandomStream {
         self.seed.stream(&format!("traffic {} {}", self.number, self.kind), index)
     }
 
     /// The random stream of this block's deadlines.
-    pub(crate) fn deadline_stream(&self) -> Stream {
+    pub(crate) fn deadline_stream(&self) -> RandomStream {
         self.seed.stream("deadlines", self.number.into())
     }
 

@@ -1,5 +1,5 @@
-use crate::Problem;
 use crate::distribution::{Reading, SizeDistribution};
+use crate::error::Problem;
 
 /// A size distribution that comes with pullnet. Where each is from, and its licence: `data/ORIGIN.md`.
 #[derive(Clone, Copy, Debug)]

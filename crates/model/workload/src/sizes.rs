@@ -3,8 +3,8 @@ use std::fmt;
 use pullnet_settings::{AnySettings, Refused, Setting, Value, settings};
 use pullnet_units::Bytes;
 
-use crate::Problem;
 use crate::distribution::{Reading, SizeDistribution};
+use crate::error::Problem;
 use crate::shipped;
 
 /// The size of a flow: some bytes, or endless.

@@ -34,7 +34,11 @@ impl TrafficSpec {
 
     /// A block of the pattern called `kind` with all defaults; `None` if there is no such pattern.
     pub fn named(kind: &str) -> Option<Self> {
-        crate::PATTERNS.iter().map(|make| make()).find(|pattern| pattern.name() == kind).map(Self::boxed)
+        crate::patterns::PATTERNS
+            .iter()
+            .map(|make| make())
+            .find(|pattern| pattern.name() == kind)
+            .map(Self::boxed)
     }
 
     fn boxed(pattern: Box<dyn Pattern>) -> Self {

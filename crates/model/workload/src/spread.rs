@@ -1,4 +1,4 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 use pullnet_units::Picos;
 
@@ -14,7 +14,7 @@ choice! {
 
 impl Spread {
     /// A time with the mean `mean`.
-    pub(crate) fn draw(self, mean: Picos, chance: &mut Stream) -> Picos {
+    pub(crate) fn draw(self, mean: Picos, chance: &mut RandomStream) -> Picos {
         match self {
             Self::Fixed => mean,
             Self::Exponential => exponential(mean.0 as f64, chance),
@@ -23,6 +23,6 @@ impl Spread {
 }
 
 /// An exponential time with the mean `mean` picoseconds. The logarithm is the same on every machine.
-pub(crate) fn exponential(mean: f64, chance: &mut Stream) -> Picos {
+pub(crate) fn exponential(mean: f64, chance: &mut RandomStream) -> Picos {
     Picos((-libm::log(1.0 - chance.unit()) * mean).round() as u64)
 }

@@ -7,10 +7,11 @@ use pullnet_units::{FlowId, HostId, Instant, Picos};
 use crate::agenda::{Agenda, Ended, Flow, Follower, Join, Joins, Part, Planned, Planner, Watch};
 use crate::blocks::{Block, blocks};
 use crate::common::Coflow;
-use crate::network::Network;
+use crate::error::WorkloadError;
+use crate::flow::{Completion, FlowStart, Instruction, Prepared};
+use crate::host_layout::HostLayout;
 use crate::pattern::Traffic;
 use crate::spec::WorkloadSpec;
-use crate::{Completion, FlowStart, Instruction, Prepared, WorkloadError};
 
 /// The property that flows of one block share if they are one coflow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +119,7 @@ impl fmt::Debug for CheckedWorkload {
 
 impl CheckedWorkload {
     /// The workload of `spec` on `network`, or everything that is wrong with it.
-    pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
+    pub fn new(spec: &WorkloadSpec, network: &HostLayout, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
         let (blocks, names) = blocks(spec, network, seed)?;
         Ok(Self { blocks, tags: names.tags.names, tenants: names.tenants.names })
     }

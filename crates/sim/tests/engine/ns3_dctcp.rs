@@ -7,7 +7,7 @@ use pullnet_dctcp::{DctcpConfig, DctcpControl, DctcpRules, Reaction};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{DropTail, SwitchConfig};
 use pullnet_record::RunRecord;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_scenario::{Scenario, compile};
 use pullnet_sim::Packet;
 use pullnet_transport::{Framing, HostInfo, Medium, Protocol};
@@ -105,7 +105,7 @@ impl Protocol for GradualDctcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &DctcpConfig, host: HostInfo, chance: Stream) -> Endpoint<Gradual> {
+    fn endpoint(config: &DctcpConfig, host: HostInfo, chance: RandomStream) -> Endpoint<Gradual> {
         let rules = Rules { ecn: true, ecn_handshake: true, ..config.rules() };
         let control = DctcpRules {
             growth: config.growth(),

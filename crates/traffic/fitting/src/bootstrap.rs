@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 
 use crate::draw::{Law, Source};
 use crate::error::FitError;
@@ -97,7 +97,7 @@ impl Sample {
         let source = Source::new(self);
         let law = Law::new(fit, self.kind);
         let farther = repeated(repeats, threads, |r| {
-            let mut stream: Stream = seed.stream("fitting.goodness", r);
+            let mut stream: RandomStream = seed.stream("fitting.goodness", r);
             !source.as_fitted(fit, &law, &mut stream).is_nearer_than(distance, fit.distance)
         })?;
         Ok(Goodness { repeats, farther: farther.iter().filter(|&&is| is).count() as u64 })

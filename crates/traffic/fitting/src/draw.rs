@@ -1,6 +1,6 @@
 //! Samples for the bootstrap. They are generated in order, so no sorting is needed.
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 
 use crate::discrete::DiscreteTail;
 use crate::sample::{Fit, Kind, Sample};
@@ -26,7 +26,7 @@ impl<'a> Source<'a> {
     }
 
     /// Draws as often as the sample has values; counts the draws of each step before `end`, and all others together.
-    fn counts(&self, stream: &mut Stream, end: usize) -> (Vec<u32>, u32) {
+    fn counts(&self, stream: &mut RandomStream, end: usize) -> (Vec<u32>, u32) {
         let (mut counts, mut others) = (vec![0; end], 0);
         for _ in 0..self.owner.len() {
             let drawn = self.owner[(stream.unit() * self.owner.len() as f64) as usize] as usize;
@@ -39,7 +39,7 @@ impl<'a> Source<'a> {
     }
 
     /// Draws as many values as the sample has, with replacement.
-    pub fn again(&self, stream: &mut Stream) -> Sample {
+    pub fn again(&self, stream: &mut RandomStream) -> Sample {
         let (counts, _) = self.counts(stream, self.sample.steps.len());
         self.stepped(&counts)
     }
@@ -54,7 +54,7 @@ impl<'a> Source<'a> {
     }
 
     /// Draws as many values as the sample has: below `xmin` from the sample, otherwise from the fitted law.
-    pub fn as_fitted(&self, fit: &Fit, law: &Law, stream: &mut Stream) -> Sample {
+    pub fn as_fitted(&self, fit: &Fit, law: &Law, stream: &mut RandomStream) -> Sample {
         let start = self.sample.values.partition_point(|&value| value < fit.xmin);
         let (counts, tail) = self.counts(stream, start);
         let mut drawn = self.stepped(&counts);
@@ -107,7 +107,7 @@ impl Law {
 }
 
 /// `count` values in order: the gaps between ordered exponential values are exponential (Renyi, 1953).
-fn continuous(steps: &mut Steps, start: f64, rate: f64, count: u32, stream: &mut Stream) {
+fn continuous(steps: &mut Steps, start: f64, rate: f64, count: u32, stream: &mut RandomStream) {
     let mut log = start;
     for left in (1..=count).rev() {
         log += -libm::log(1.0 - stream.unit()) / (rate * f64::from(left));
@@ -115,7 +115,14 @@ fn continuous(steps: &mut Steps, start: f64, rate: f64, count: u32, stream: &mut
     }
 }
 
-fn discrete(drawn: &mut Sample, least: f64, fit: &Fit, shares: &[f64], count: u32, stream: &mut Stream) {
+fn discrete(
+    drawn: &mut Sample,
+    least: f64,
+    fit: &Fit,
+    shares: &[f64],
+    count: u32,
+    stream: &mut RandomStream,
+) {
     let tail = DiscreteTail::new(&[], fit.alpha, fit.xmin);
     let mut share = 1.0;
     for left in (1..=count).rev() {

@@ -1,51 +1,34 @@
 """Functions from the runs of experiments to what was measured, by the names that claims use."""
 
+from importlib import import_module
 from inspect import isfunction
 
-from pullnet.papers.measures import (
-    classes,
-    comparison,
-    deadlines,
-    flows,
-    incast,
-    linux,
-    long_flows,
-    metrics,
-    network,
-    probe,
-    properties,
-    sessions,
-    sharing,
-    slowdowns,
-    sweeps,
-    volumes,
-)
 from pullnet.papers.measures.data import Data, Measure, MissingRunsError
 
 __all__ = ["ALL", "Data", "Measure", "MissingRunsError"]
 
 _MODULES = (
-    classes,
-    comparison,
-    deadlines,
-    flows,
-    incast,
-    linux,
-    long_flows,
-    metrics,
-    network,
-    probe,
-    properties,
-    sessions,
-    sharing,
-    slowdowns,
-    sweeps,
-    volumes,
+    "classes",
+    "comparison",
+    "deadlines",
+    "flows",
+    "incast",
+    "linux",
+    "long_flows",
+    "metrics",
+    "network",
+    "probe",
+    "properties",
+    "sessions",
+    "sharing",
+    "slowdowns",
+    "sweeps",
+    "volumes",
 )
 
 ALL: dict[str, Measure] = {
     name: function
-    for module in _MODULES
+    for module in (import_module(f"{__name__}.{name}") for name in _MODULES)
     for name, function in vars(module).items()
     if isfunction(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }

@@ -1,10 +1,12 @@
 """Pictures in the form of the study, from plain series; each is written as PNG with a CSV of its numbers beside it."""
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from pullnet import pictures
 
 Series = Mapping[str, Sequence[tuple[float, float]]]
 """Points (x, y) by name."""
@@ -41,22 +43,16 @@ class Picture:
 
 def write(picture: Picture, folder: Path) -> Path:
     """Write NAME.png and NAME.csv; returns the path of the PNG."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _csv(picture, folder / f"{picture.name}.csv")
-    path = folder / f"{picture.name}.png"
-    _draw(picture, path)
-    return path
+    header = ["series", picture.x, picture.y, *(["standard error"] if picture.errors else [])]
+    return pictures.write(folder, picture.name, header, _rows(picture), partial(_draw, picture))
 
 
-def _csv(picture: Picture, path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["series", picture.x, picture.y, *(["standard error"] if picture.errors else [])])
-        for name, points in picture.series.items():
-            extra = [[error] for error in picture.errors.get(name, ())] or [[]] * len(points)
-            writer.writerows([name, *point, *error] for point, error in zip(points, extra, strict=True))
-        writer.writerows(["circled", x, y] for x, y in picture.circled)
-        writer.writerows([name, "", level] for name, level in picture.levels.items())
+def _rows(picture: Picture) -> Iterator[list[object]]:
+    for name, points in picture.series.items():
+        extra = [[error] for error in picture.errors.get(name, ())] or [[]] * len(points)
+        yield from ([name, *point, *error] for point, error in zip(points, extra, strict=True))
+    yield from (["circled", x, y] for x, y in picture.circled)
+    yield from ([name, "", level] for name, level in picture.levels.items())
 
 
 def _draw(picture: Picture, path: Path) -> None:

@@ -5,10 +5,13 @@ use pullnet_settings::settings;
 use pullnet_units::QueueSize;
 
 use crate::classes::{Classes, Verdict};
+use crate::context::Context;
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::item::Item;
+use crate::limit::Limit;
 use crate::one_queue::{OneQueue, QueueRule};
-use crate::{Capacity, Context, Item, Limit, QueueSettings};
+use crate::queue_settings::{Capacity, QueueSettings};
 
 settings! {
     /// stencil-name: one first-in-first-out queue for all packets.

@@ -1,10 +1,12 @@
 use pullnet_settings::settings;
 
 use super::plan::at_once;
+use crate::agenda::Flow;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize, Problem};
+use crate::sizes::FlowSize;
 
 settings! {
     /// Every host sends to the next one, the last to the first.

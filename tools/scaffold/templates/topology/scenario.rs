@@ -8,7 +8,7 @@ settings! {
     }
 }
 
-fn stencil_name(reader: &Reader<'_>) -> Option<Network> {
+fn stencil_name(reader: &Reader<'_>) -> Option<BuiltTopology> {
     let own = reader.read::<StencilNameSettings>();
     let link = one_link(reader);
     let StencilNameSettings { switches, hosts_per_switch } = own.value;

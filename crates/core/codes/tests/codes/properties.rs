@@ -6,10 +6,10 @@ use pullnet_codes::{
     BlockDecoder, BlockEncoder, CodeError, Decoded, FailureOdds, Latency, Layout, MAX_ENCODING_SYMBOLS,
     Method, ObjectDecoder, Share,
 };
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 
 /// `count` distinct symbols of a block of `symbols`: each id is a source symbol with probability `sources`.
-fn distinct(chance: &mut Stream, symbols: u32, count: u32, sources: f64) -> Vec<u32> {
+fn distinct(chance: &mut RandomStream, symbols: u32, count: u32, sources: f64) -> Vec<u32> {
     let mut esis = Vec::new();
     while esis.len() < count as usize {
         let repair = symbols + chance.below(MAX_ENCODING_SYMBOLS - symbols);

@@ -9,7 +9,7 @@ mod sending;
 use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, Header, HostAddr, HostInfo};
 use pullnet_units::{Instant, Picos};
 
-use crate::SentPackets;
+use crate::sent::SentPackets;
 
 pub use pace::{Pace, link_rate, smoothed, transmission_time, transmission_work};
 pub use rules::AskingRules;

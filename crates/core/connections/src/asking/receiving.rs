@@ -4,7 +4,8 @@ use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
 use super::{Ack, Asking, AskingRules};
-use crate::{Admitted, Flows};
+use crate::endpoint::Flows;
+use crate::incoming::Admitted;
 
 /// Origin of a packet: the host, its connection, and the number of paths back.
 type From = (HostAddr, ConnId, u16);

@@ -1,11 +1,14 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{Instant, Picos, WireLen};
 
 use super::{Asking, Limits, Message};
-use crate::{Endpoint, FlowPackets, Flows, Incoming, RoundRobin, Rules};
+use crate::endpoint::{Endpoint, Flows, Rules};
+use crate::incoming::Incoming;
+use crate::packets::FlowPackets;
+use crate::round_robin::RoundRobin;
 
 /// The rules of one host for flows that ask the switches.
 pub struct AskingRules<S: Asking> {
@@ -14,12 +17,12 @@ pub struct AskingRules<S: Asking> {
     pub(super) host: HostInfo,
     /// Transmit queue: senders whose next packet may leave.
     pub(super) line: RoundRobin,
-    chance: Stream,
+    chance: RandomStream,
 }
 
 impl<S: Asking> AskingRules<S> {
     /// A host without flows.
-    pub fn endpoint(config: S::Config, host: HostInfo, chance: Stream) -> Endpoint<Self> {
+    pub fn endpoint(config: S::Config, host: HostInfo, chance: RandomStream) -> Endpoint<Self> {
         let limits = S::limits(&config);
         let remembered = limits.give_up.saturating_add(limits.time_wait);
         Endpoint::new(Self { config, limits, host, line: RoundRobin::default(), chance }, remembered)

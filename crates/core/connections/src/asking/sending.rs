@@ -4,7 +4,9 @@ use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Tr
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::{Ack, Asking, AskingRules, Expiry, Outgoing, Outlook};
-use crate::{FlowPackets, Flows, SentPackets};
+use crate::endpoint::Flows;
+use crate::packets::FlowPackets;
+use crate::sent::SentPackets;
 
 impl<S: Asking> AskingRules<S> {
     pub(super) fn open_flow(

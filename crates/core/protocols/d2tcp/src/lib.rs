@@ -8,7 +8,7 @@ mod control;
 pub use control::{D2tcpControl, D2tcpRules};
 pub use pullnet_dctcp::Reaction;
 use pullnet_dctcp::dctcp_settings;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_window::Endpoint;
 pub use pullnet_window::Segment;
@@ -44,7 +44,7 @@ impl Protocol for D2tcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &D2tcpConfig, host: HostInfo, chance: Stream) -> D2tcpEndpoint {
+    fn endpoint(config: &D2tcpConfig, host: HostInfo, chance: RandomStream) -> D2tcpEndpoint {
         let rules =
             D2tcpRules { dctcp: config.dctcp(), least: config.least_urgency, most: config.most_urgency };
         Endpoint::new(config.marked_rules(), rules, host, chance)

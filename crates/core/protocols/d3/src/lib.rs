@@ -14,7 +14,7 @@ pub use config::{D3Config, Late, RcpConfig};
 pub use header::{Ask, D3Header, Grants, MOST_HOPS};
 
 use pullnet_connections::{AskingRules, Endpoint};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 use crate::config::Parameters;
@@ -38,7 +38,7 @@ impl Protocol for D3 {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &D3Config, host: HostInfo, chance: Stream) -> D3Endpoint {
+    fn endpoint(config: &D3Config, host: HostInfo, chance: RandomStream) -> D3Endpoint {
         AskingRules::endpoint(Parameters::from(config), host, chance)
     }
 }
@@ -58,7 +58,7 @@ impl Protocol for Rcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &RcpConfig, host: HostInfo, chance: Stream) -> D3Endpoint {
+    fn endpoint(config: &RcpConfig, host: HostInfo, chance: RandomStream) -> D3Endpoint {
         AskingRules::endpoint(Parameters::from(config), host, chance)
     }
 }

@@ -9,7 +9,7 @@ mod control;
 pub use control::{DcqcnRules, Reaction, ReactionPoint};
 use pullnet_rdma::{Endpoint, Notification, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
@@ -80,7 +80,7 @@ impl Protocol for Dcqcn {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &DcqcnConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
+    fn endpoint(config: &DcqcnConfig, host: HostInfo, chance: RandomStream) -> Self::Endpoint {
         let cnp_interval = (config.notification == Notification::Cnp).then_some(config.cnp_interval);
         let parameters = Parameters { ecn: true, cnp_interval, ..config.parameters() };
         RdmaRules::endpoint(parameters, config.control(), host, chance)

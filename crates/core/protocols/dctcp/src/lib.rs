@@ -8,7 +8,7 @@ mod control;
 mod wire;
 
 pub use control::{Dctcp as DctcpControl, DctcpRules, Reaction};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_window::Endpoint;
 pub use pullnet_window::Segment;
@@ -38,7 +38,7 @@ impl Protocol for Dctcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &DctcpConfig, host: HostInfo, chance: Stream) -> DctcpEndpoint {
+    fn endpoint(config: &DctcpConfig, host: HostInfo, chance: RandomStream) -> DctcpEndpoint {
         Endpoint::new(config.marked_rules(), config.dctcp(), host, chance)
     }
 }

@@ -31,12 +31,12 @@ fn largest_degree(ends: &[u32], racks: usize) -> usize {
 }
 
 /// The edge of each colour at each rack of either side.
-struct Table {
+struct EdgeColours {
     colours: usize,
     sides: [Vec<u32>; 2],
 }
 
-impl Table {
+impl EdgeColours {
     fn at(&mut self, side: usize, rack: u32, colour: usize) -> &mut u32 {
         &mut self.sides[side][rack as usize * self.colours + colour]
     }
@@ -54,7 +54,7 @@ pub(crate) fn colour(edges: &[Edge]) -> (Vec<u32>, u32) {
     let (to, destinations) = dense(edges.iter().map(|edge| edge.to));
     let colours = largest_degree(&from, sources).max(largest_degree(&to, destinations));
     let sides = [vec![NONE; sources * colours], vec![NONE; destinations * colours]];
-    let (mut table, ends) = (Table { colours, sides }, [from, to]);
+    let (mut table, ends) = (EdgeColours { colours, sides }, [from, to]);
     for edge in 0..edges.len() {
         place(&mut table, &ends, edge as u32);
     }
@@ -67,7 +67,7 @@ pub(crate) fn colour(edges: &[Edge]) -> (Vec<u32>, u32) {
 
 /// Colours one more edge. Where its ends have no free colour in common, the path of the two colours that begins at its
 /// destination swaps them. In a bipartite graph that path cannot end at the edge's source.
-fn place(table: &mut Table, ends: &[Vec<u32>; 2], edge: u32) {
+fn place(table: &mut EdgeColours, ends: &[Vec<u32>; 2], edge: u32) {
     let (from, to) = (ends[0][edge as usize], ends[1][edge as usize]);
     let (wanted, other) = (table.free(0, from), table.free(1, to));
     if *table.at(1, to, wanted) != NONE {
@@ -77,7 +77,12 @@ fn place(table: &mut Table, ends: &[Vec<u32>; 2], edge: u32) {
 }
 
 /// Swaps two colours along the path that begins at a rack with the first of them; the rack has no edge of the second.
-fn swap(table: &mut Table, ends: &[Vec<u32>; 2], (mut side, mut rack): (usize, u32), colours: [usize; 2]) {
+fn swap(
+    table: &mut EdgeColours,
+    ends: &[Vec<u32>; 2],
+    (mut side, mut rack): (usize, u32),
+    colours: [usize; 2],
+) {
     let mut path = Vec::new();
     let mut turn = 0;
     while *table.at(side, rack, colours[turn]) != NONE {

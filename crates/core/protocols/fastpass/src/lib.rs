@@ -20,7 +20,7 @@ pub use config::{FastpassConfig, Matching, SlotStart};
 pub use endpoint::{FastpassEndpoint, FastpassRules};
 pub use header::{Allocation, Demand, FastpassHeader, MOST_SLOTS};
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
 /// The protocol as the registry knows it.
@@ -40,7 +40,7 @@ impl Protocol for Fastpass {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &FastpassConfig, host: HostInfo, chance: Stream) -> FastpassEndpoint {
+    fn endpoint(config: &FastpassConfig, host: HostInfo, chance: RandomStream) -> FastpassEndpoint {
         FastpassRules::endpoint(config, host, chance)
     }
 }

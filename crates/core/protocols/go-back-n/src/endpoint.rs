@@ -1,15 +1,16 @@
 //! The rules of one host: what it does with a packet, with a timer, and with its turn on the link.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
     Transmit,
 };
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
+use crate::config::GoBackNConfig;
+use crate::header::GoBackNHeader;
 use crate::sender::Sender;
-use crate::{GoBackNConfig, GoBackNHeader};
 
 /// The receiving half of a connection: it takes packets in order and discards all others.
 pub struct Receiver {
@@ -29,7 +30,7 @@ pub type GoBackNEndpoint = Endpoint<GoBackNRules>;
 /// The state that belongs to no flow.
 pub struct GoBackNRules {
     config: GoBackNConfig,
-    chance: Stream,
+    chance: RandomStream,
     /// Senders that have something to send.
     ready: RoundRobin,
 }
@@ -42,7 +43,7 @@ fn patience(config: &GoBackNConfig) -> Picos {
 
 impl GoBackNRules {
     /// A host without connections.
-    pub fn endpoint(config: &GoBackNConfig, chance: Stream) -> GoBackNEndpoint {
+    pub fn endpoint(config: &GoBackNConfig, chance: RandomStream) -> GoBackNEndpoint {
         let rules = Self { config: config.clone(), chance, ready: RoundRobin::default() };
         Endpoint::new(rules, patience(config))
     }

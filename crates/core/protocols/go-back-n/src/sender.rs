@@ -4,7 +4,7 @@ use pullnet_connections::FlowPackets;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::Instant;
 
-use crate::GoBackNConfig;
+use crate::config::GoBackNConfig;
 
 /// The sending half of a connection.
 pub struct Sender {

@@ -4,7 +4,8 @@ use pullnet_transport::ConnId;
 use pullnet_units::PacketSeq;
 use pullnet_wire::Framed;
 
-use crate::{GoBackN, GoBackNHeader};
+use crate::GoBackN;
+use crate::header::GoBackNHeader;
 
 impl Framed for GoBackN {
     const NUMBER: u8 = 3;

@@ -15,7 +15,7 @@ pub use config::{Cutoffs, HomaConfig};
 pub use endpoint::{HomaEndpoint, HomaRules};
 pub use header::HomaHeader;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
 /// The protocol as the registry knows it.
@@ -33,7 +33,7 @@ impl Protocol for Homa {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &HomaConfig, _: HostInfo, chance: Stream) -> HomaEndpoint {
+    fn endpoint(config: &HomaConfig, _: HostInfo, chance: RandomStream) -> HomaEndpoint {
         HomaRules::endpoint(config, chance)
     }
 }

@@ -11,7 +11,7 @@ pub use control::{HpccRules, Inflight};
 pub use header::{HpccHeader, MOST_HOPS, Rate, Record, Records, WAITING_UNIT};
 use pullnet_rdma::{Endpoint, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_units::{BitsPerSec, Picos};
 
@@ -68,7 +68,7 @@ impl Protocol for Hpcc {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &HpccConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
+    fn endpoint(config: &HpccConfig, host: HostInfo, chance: RandomStream) -> Self::Endpoint {
         let in_flight = host.rate.get() as f64 / 8.0 * config.base_rtt.as_secs_f64();
         let window = Some(config.window.map_or(in_flight as u64, |window| window.0));
         let parameters = Parameters { window, ..config.parameters() };

@@ -5,7 +5,7 @@
 
 use pullnet_dctcp::{DctcpControl, dctcp_settings};
 use pullnet_mptcp::MultipathEndpoint;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 dctcp_settings! {
@@ -32,7 +32,7 @@ impl Protocol for Mdtcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &MdtcpConfig, host: HostInfo, chance: Stream) -> MdtcpEndpoint {
+    fn endpoint(config: &MdtcpConfig, host: HostInfo, chance: RandomStream) -> MdtcpEndpoint {
         MultipathEndpoint::new(config.marked_rules(), config.multipath(), config.dctcp(), host, chance)
     }
 }

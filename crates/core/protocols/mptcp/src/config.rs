@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 
 choice! {
@@ -36,7 +36,7 @@ pub struct Multipath {
 
 impl Multipath {
     /// Paths of all subflows of a connection, chosen among `paths`.
-    pub(crate) fn paths(&self, paths: u16, chance: &mut Stream) -> Vec<u16> {
+    pub(crate) fn paths(&self, paths: u16, chance: &mut RandomStream) -> Vec<u16> {
         let mut chosen: Vec<u16> = Vec::new();
         for index in 0..self.subflows as usize {
             // Paths left in the current round: once every path has a subflow, all may be chosen again.

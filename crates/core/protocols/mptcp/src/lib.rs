@@ -17,7 +17,7 @@ pub use config::{Coupling, Multipath, SubflowPaths};
 pub use endpoint::{MultipathEndpoint, SubflowInsight};
 pub use header::MultipathHeader;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 use pullnet_window::NewReno;
 
@@ -44,7 +44,7 @@ impl Protocol for Mptcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &MptcpConfig, host: HostInfo, chance: Stream) -> MptcpEndpoint {
+    fn endpoint(config: &MptcpConfig, host: HostInfo, chance: RandomStream) -> MptcpEndpoint {
         MultipathEndpoint::new(config.rules(), config.multipath(), config.growth(), host, chance)
     }
 }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, FlowStatus, HostAddr, SendCounts, Side};
 use pullnet_units::{Instant, Picos};
 use pullnet_window::Subflow;
@@ -118,7 +118,7 @@ impl Sender {
         flow: &FlowSpec,
         (mtu, total, receive_window): (u32, u32, u32),
         rules: &Multipath,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Self {
         let last_payload =
             flow.size.map_or(u64::from(mtu), |size| size.0 - (u64::from(total) - 1) * u64::from(mtu));
@@ -345,7 +345,7 @@ impl Sender {
     }
 
     /// Moves subflow `index` to another path, because its SYN was lost.
-    pub fn redraw_path(&mut self, index: usize, chance: &mut Stream) {
+    pub fn redraw_path(&mut self, index: usize, chance: &mut RandomStream) {
         self.carriers[index].path = chance.below(self.paths.into()) as u16;
     }
 

@@ -8,7 +8,7 @@ choice! {
     /// In which order the packets of a host's connections take its link.
     pub enum Nic {
         /// Connections take turns.
-        Turns = "turns",
+        RoundRobin = "turns",
         /// First allowed to leave, first sent: one queue for the whole host (public NDP code).
         Fifo = "fifo",
     }

@@ -138,11 +138,11 @@ impl Header for NdpHeader {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn any_header() -> impl Strategy<Value = NdpHeader> {
+    pub(crate) fn any_header() -> impl Strategy<Value = NdpHeader> {
         let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
         parts.prop_map(|(conn, seq, [syn, last, pulled], priority, pull, kind)| {
             let conn = ConnId::new(conn);

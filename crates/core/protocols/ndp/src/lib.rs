@@ -19,7 +19,7 @@ pub use config::{NdpConfig, Nic, Timer};
 pub use endpoint::NdpEndpoint;
 pub use header::NdpHeader;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
 /// The protocol as the registry knows it.
@@ -38,7 +38,7 @@ impl Protocol for Ndp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &NdpConfig, host: HostInfo, chance: Stream) -> NdpEndpoint {
+    fn endpoint(config: &NdpConfig, host: HostInfo, chance: RandomStream) -> NdpEndpoint {
         NdpEndpoint::new(config, host, chance)
     }
 }

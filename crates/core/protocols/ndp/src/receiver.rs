@@ -1,7 +1,7 @@
 //! The receiving half of a connection: the rules of the specification in its order.
 
 use pullnet_pull::{Noted, PathSet, ReceivedSet};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{ConnId, FlowStatus, HostAddr};
 use pullnet_units::{Instant, WireLen};
 
@@ -57,7 +57,7 @@ impl Receiver {
         conn: ConnId,
         paths: u16,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Self {
         Self {
             peer,
@@ -165,12 +165,12 @@ impl Receiver {
     }
 
     /// A path for a control packet.
-    pub fn control_path(&mut self, chance: &mut Stream) -> u16 {
+    pub fn control_path(&mut self, chance: &mut RandomStream) -> u16 {
         self.paths.next(chance)
     }
 
     /// Memory that the next calls will read, when they answer a packet and pull another.
-    pub fn prefetch_targets(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+    pub fn prefetch_targets(&self, chance: &mut RandomStream, visit: &mut impl FnMut(*const u8)) {
         visit(self.received.bitmap_place());
         self.paths.prefetch_targets(2, chance, visit);
     }

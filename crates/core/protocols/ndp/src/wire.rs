@@ -124,26 +124,13 @@ impl Framed for Ndp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header::tests::any_header;
     use core::net::IpAddr;
     use proptest::prelude::*;
     use pullnet_transport::{Class, Fate};
     use pullnet_wire::{Mac, PORT};
 
     const CARRIAGE: Carriage = Carriage { home: PORT, header: 78 };
-
-    fn any_header() -> impl Strategy<Value = NdpHeader> {
-        let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
-        parts.prop_map(|(conn, seq, [syn, last, pulled], priority, pull, kind)| {
-            let conn = ConnId::new(conn);
-            match kind {
-                0 => NdpHeader::Data { conn, seq, syn, last, pulled, priority },
-                1 => NdpHeader::Ack { conn, seq, pull },
-                2 => NdpHeader::Nack { conn, seq, pull },
-                3 => NdpHeader::Pull { conn, number: seq },
-                _ => NdpHeader::Probe { conn, seq },
-            }
-        })
-    }
 
     fn transmit(header: NdpHeader, payload: u16) -> Transmit<NdpHeader> {
         let data = matches!(header, NdpHeader::Data { .. });

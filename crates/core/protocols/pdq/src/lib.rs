@@ -14,7 +14,7 @@ pub use config::PdqConfig;
 pub use header::{Ask, PdqHeader, Reply};
 
 use pullnet_connections::{AskingRules, Endpoint};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 use crate::sender::Sender;
@@ -36,7 +36,7 @@ impl Protocol for Pdq {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &PdqConfig, host: HostInfo, chance: Stream) -> PdqEndpoint {
+    fn endpoint(config: &PdqConfig, host: HostInfo, chance: RandomStream) -> PdqEndpoint {
         AskingRules::endpoint(config.clone(), host, chance)
     }
 }

@@ -14,7 +14,7 @@ pub use config::{PfabricConfig, RankBy};
 pub use endpoint::{PfabricEndpoint, PfabricRules};
 pub use header::PfabricHeader;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 /// The protocol as the registry knows it.
@@ -33,7 +33,7 @@ impl Protocol for Pfabric {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &PfabricConfig, _: HostInfo, chance: Stream) -> PfabricEndpoint {
+    fn endpoint(config: &PfabricConfig, _: HostInfo, chance: RandomStream) -> PfabricEndpoint {
         PfabricRules::endpoint(config, chance)
     }
 }

@@ -16,7 +16,7 @@ pub use config::{PhostConfig, Variant};
 pub use endpoint::{PhostEndpoint, PhostRules};
 pub use header::{About, PhostHeader};
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
 /// The protocol as the registry knows it.
@@ -33,7 +33,7 @@ impl Protocol for Phost {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &PhostConfig, host: HostInfo, chance: Stream) -> PhostEndpoint {
+    fn endpoint(config: &PhostConfig, host: HostInfo, chance: RandomStream) -> PhostEndpoint {
         PhostRules::endpoint(config, host, chance)
     }
 }

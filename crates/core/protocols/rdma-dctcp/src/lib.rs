@@ -9,7 +9,7 @@ mod control;
 pub use control::{RdmaDctcpRules, ShareOfMarks};
 use pullnet_rdma::{Endpoint, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_units::BitsPerSec;
 
@@ -53,7 +53,7 @@ impl Protocol for RdmaDctcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &RdmaDctcpConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
+    fn endpoint(config: &RdmaDctcpConfig, host: HostInfo, chance: RandomStream) -> Self::Endpoint {
         let parameters = Parameters { ecn: true, ..config.parameters() };
         RdmaRules::endpoint(parameters, config.control(), host, chance)
     }

@@ -6,7 +6,7 @@
 
 use pullnet_rdma::{Endpoint, LineRate, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 use pullnet_units::BitsPerSec;
 
@@ -35,7 +35,7 @@ impl Protocol for Roce {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &RoceConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
+    fn endpoint(config: &RoceConfig, host: HostInfo, chance: RandomStream) -> Self::Endpoint {
         let rate = config.rate.map(|rate| rate.get() as f64);
         RdmaRules::endpoint(config.parameters(), rate, host, chance)
     }

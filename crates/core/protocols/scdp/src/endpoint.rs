@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use pullnet_codes::Share;
 use pullnet_connections::{Connections, Finished, RoundRobin};
 use pullnet_pull::{Pacer, PullQueue};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr,
     Received, SendCounts, Side, Source, TimerKind, Transmit, Transport,
@@ -32,7 +32,7 @@ enum Timer {
 /// SCDP or Polyraptor on one host.
 pub struct ScdpEndpoint {
     rules: Rules,
-    chance: Stream,
+    chance: RandomStream,
     senders: Connections<Sender>,
     receivers: Connections<Receiver>,
     /// Group addresses of the sessions with several receivers, by session number.
@@ -52,7 +52,7 @@ pub struct ScdpEndpoint {
 
 impl ScdpEndpoint {
     /// A host without sessions.
-    pub(crate) fn new(rules: Rules, chance: Stream) -> Self {
+    pub(crate) fn new(rules: Rules, chance: RandomStream) -> Self {
         Self {
             // The receiver has forgotten the number by then.
             sent: Finished::new(rules.remembered.saturating_add(rules.time_wait)),
@@ -75,7 +75,7 @@ impl ScdpEndpoint {
     fn with_sender<R>(
         &mut self,
         slot: u32,
-        change: impl FnOnce(&mut Sender, &Rules, &mut Stream) -> R,
+        change: impl FnOnce(&mut Sender, &Rules, &mut RandomStream) -> R,
     ) -> Option<R> {
         let sender = self.senders.get_mut(slot)?;
         let result = change(sender, &self.rules, &mut self.chance);

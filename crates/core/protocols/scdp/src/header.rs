@@ -2,7 +2,7 @@ use pullnet_codes::Share;
 use pullnet_transport::{ConnId, Header, Medium, Packed};
 use pullnet_units::PacketSeq;
 
-use crate::Shape;
+use crate::shape::Shape;
 
 /// Header of a packet with a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

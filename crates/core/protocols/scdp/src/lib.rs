@@ -21,7 +21,7 @@ pub use endpoint::ScdpEndpoint;
 pub use header::{ScdpHeader, Symbol};
 pub use shape::{Cut, Shape};
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
 use crate::config::Rules;
@@ -43,7 +43,7 @@ impl Protocol for Scdp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &ScdpConfig, host: HostInfo, chance: Stream) -> ScdpEndpoint {
+    fn endpoint(config: &ScdpConfig, host: HostInfo, chance: RandomStream) -> ScdpEndpoint {
         ScdpEndpoint::new(Rules::new(config, host.rate), chance)
     }
 }
@@ -64,7 +64,7 @@ impl Protocol for Polyraptor {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &PolyraptorConfig, host: HostInfo, chance: Stream) -> ScdpEndpoint {
+    fn endpoint(config: &PolyraptorConfig, host: HostInfo, chance: RandomStream) -> ScdpEndpoint {
         ScdpEndpoint::new(Rules::polyraptor(config, host.rate), chance)
     }
 }

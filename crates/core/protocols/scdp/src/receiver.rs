@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pullnet_pull::PathSet;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos, WireLen};
 
@@ -39,14 +39,14 @@ impl Source {
         (peer, paths): (HostAddr, u16),
         pushed: u16,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Self {
         let paths = PathSet::new(paths, rules.spread, false, chance);
         Self { peer, paths, expected: pushed.into(), pulled: 0, last_heard: now, extra: BTreeMap::new() }
     }
 
     /// A path for a control packet.
-    pub fn path(&mut self, chance: &mut Stream) -> u16 {
+    pub fn path(&mut self, chance: &mut RandomStream) -> u16 {
         self.paths.next(chance)
     }
 }
@@ -114,7 +114,7 @@ impl Receiver {
         (symbol, cut): (&Symbol, Cut),
         paths: u16,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Self {
         Self {
             key: key(peer, symbol),
@@ -164,7 +164,7 @@ impl Receiver {
         (from, paths): (HostAddr, u16),
         pushed: u16,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Option<usize> {
         let known = self.sources.iter().position(|source| source.peer == from);
         if known.is_none() && self.sources.len() < self.of.into() {
@@ -183,7 +183,7 @@ impl Receiver {
         peer: (HostAddr, u16),
         (symbol, piece): (&Symbol, Piece),
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Arrival {
         let Some(from) = self.source(now, peer, symbol.pushed, rules, chance) else {
             return Arrival::default();
@@ -302,7 +302,7 @@ impl Receiver {
 
     /// Handles the simple timeout: everything in flight counts as lost. Pulls at most an initial window again, from the
     /// senders heard from last. Returns the pulls to add to the pull queue.
-    pub fn on_timeout(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> u32 {
+    pub fn on_timeout(&mut self, now: Instant, rules: &Rules, chance: &mut RandomStream) -> u32 {
         self.timeouts = self.timeouts.saturating_add(1);
         (self.last_moved, self.timed) = (now, None);
         self.sources.iter_mut().for_each(|source| source.expected = 0);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use pullnet_codes::{MAX_ENCODING_SYMBOLS, Share};
 use pullnet_pull::PathSet;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Awaited, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, Picos, WireLen};
 
@@ -94,7 +94,7 @@ impl Sender {
         rules: &Rules,
         flow: &FlowSpec,
         share: Share,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Option<Self> {
         let bytes = flow.size.map(|size| size.0);
         let cut = Cut::new(Shape { bytes, symbol: rules.mtu, most: rules.block as u16 })?;
@@ -184,7 +184,7 @@ impl Sender {
         now: Instant,
         from: HostAddr,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Option<u32> {
         let row = self.group.as_mut()?.remove(from)?;
         self.last_heard = now;
@@ -193,7 +193,7 @@ impl Sender {
     }
 
     /// Switches to unicast if one receiver is left.
-    fn without_others(&mut self, rules: &Rules, chance: &mut Stream) {
+    fn without_others(&mut self, rules: &Rules, chance: &mut RandomStream) {
         if let Some([last]) = self.group.as_ref().map(Group::members)
             && self.to != last.addr
         {
@@ -203,7 +203,7 @@ impl Sender {
     }
 
     /// Detaches the receivers that have kept the others waiting too long; returns a sender for each.
-    pub fn detach(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> Vec<Self> {
+    pub fn detach(&mut self, now: Instant, rules: &Rules, chance: &mut RandomStream) -> Vec<Self> {
         let mut alone = Vec::new();
         for member in self.behind() {
             alone.push(Self {
@@ -234,7 +234,7 @@ impl Sender {
     }
 
     /// Removes and returns the receivers that have kept the others waiting too long.
-    pub fn leave_behind(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> Vec<Member> {
+    pub fn leave_behind(&mut self, now: Instant, rules: &Rules, chance: &mut RandomStream) -> Vec<Member> {
         let left = self.behind();
         self.go_on(now, rules, chance);
         left
@@ -247,7 +247,7 @@ impl Sender {
     }
 
     /// Serves the receivers that are left.
-    fn go_on(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) {
+    fn go_on(&mut self, now: Instant, rules: &Rules, chance: &mut RandomStream) {
         self.without_others(rules, chance);
         self.serve_group(now, (0, 0));
     }
@@ -327,7 +327,7 @@ impl Sender {
     fn symbol(
         &self,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
         (symbols, source, index): (u32, u32, u32),
     ) -> Option<u32> {
         match () {
@@ -344,7 +344,7 @@ impl Sender {
         &mut self,
         now: Instant,
         rules: &Rules,
-        chance: &mut Stream,
+        chance: &mut RandomStream,
     ) -> Option<Transmit<ScdpHeader>> {
         if !self.can_send() {
             return None;

@@ -4,7 +4,8 @@ use pullnet_transport::ConnId;
 use pullnet_units::PacketSeq;
 use pullnet_wire::{FRAME_HEADERS, Framed};
 
-use crate::{Scdp, ScdpHeader};
+use crate::Scdp;
+use crate::header::ScdpHeader;
 
 /// Bytes of the words of a symbol behind the first 32 of its header. The last of them, the share of the sender, is never 0,
 /// so that every symbol has all of them.

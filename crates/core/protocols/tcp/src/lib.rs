@@ -5,7 +5,7 @@
 
 mod wire;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 pub use pullnet_window::Segment;
 use pullnet_window::{Endpoint, NewReno, window_settings};
@@ -34,7 +34,7 @@ impl Protocol for Tcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &TcpConfig, host: HostInfo, chance: Stream) -> TcpEndpoint {
+    fn endpoint(config: &TcpConfig, host: HostInfo, chance: RandomStream) -> TcpEndpoint {
         Endpoint::new(config.rules(), config.growth(), host, chance)
     }
 }

@@ -9,7 +9,7 @@ mod control;
 pub use control::{Gradient, TimelyRules, Update};
 use pullnet_rdma::{Endpoint, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
@@ -81,7 +81,7 @@ impl Protocol for Timely {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &TimelyConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
+    fn endpoint(config: &TimelyConfig, host: HostInfo, chance: RandomStream) -> Self::Endpoint {
         RdmaRules::endpoint(config.parameters(), config.control(), host, chance)
     }
 }

@@ -1,15 +1,16 @@
 //! The rules of one host: its flows in both directions and their turns on the link.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, Noted, ReceivedSet, RoundRobin, Rules};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
     Transmit,
 };
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
+use crate::config::{Paths, UnresponsiveConfig};
+use crate::header::UnresponsiveHeader;
 use crate::sender::Sender;
-use crate::{Paths, UnresponsiveConfig, UnresponsiveHeader};
 
 /// The receiving half of a connection.
 pub struct Receiver {
@@ -38,7 +39,7 @@ pub type UnresponsiveEndpoint = Endpoint<UnresponsiveRules>;
 /// The state that belongs to no flow.
 pub struct UnresponsiveRules {
     config: UnresponsiveConfig,
-    chance: Stream,
+    chance: RandomStream,
     /// Senders whose next packet may leave now.
     ready: RoundRobin,
 }
@@ -50,7 +51,7 @@ fn memory(config: &UnresponsiveConfig) -> Picos {
 
 impl UnresponsiveRules {
     /// A host without connections.
-    pub fn endpoint(config: &UnresponsiveConfig, chance: Stream) -> UnresponsiveEndpoint {
+    pub fn endpoint(config: &UnresponsiveConfig, chance: RandomStream) -> UnresponsiveEndpoint {
         let rules = Self { config: config.clone(), chance, ready: RoundRobin::default() };
         Endpoint::new(rules, memory(config))
     }

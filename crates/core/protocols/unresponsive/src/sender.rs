@@ -4,7 +4,7 @@ use pullnet_connections::{FlowPackets, WINDOW};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Bytes, Instant};
 
-use crate::UnresponsiveConfig;
+use crate::config::UnresponsiveConfig;
 
 /// An outstanding packet.
 #[derive(Clone, Copy)]

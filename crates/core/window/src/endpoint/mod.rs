@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 use core::hash::BuildHasher;
 
 use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, TimerKind, Transmit,
     Transport,
@@ -56,7 +56,7 @@ pub struct Endpoint<C: Control, S = FxBuildHasher> {
     ready: RoundRobin,
     /// When the first timer or time-wait is due.
     due: Instant,
-    chance: Stream,
+    chance: RandomStream,
     receivers: Connections<Receiver, S>,
     senders: Connections<Sender<C>, S>,
     rules: Rules,
@@ -73,14 +73,14 @@ pub struct Endpoint<C: Control, S = FxBuildHasher> {
 
 impl<C: Control> Endpoint<C> {
     /// A host with a hasher that gives the same results everywhere.
-    pub fn new(rules: Rules, control: C::Rules, _host: HostInfo, chance: Stream) -> Self {
+    pub fn new(rules: Rules, control: C::Rules, _host: HostInfo, chance: RandomStream) -> Self {
         Self::with_hashes(rules, control, chance)
     }
 }
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     /// A host with the hasher `S`.
-    pub fn with_hashes(rules: Rules, control: C::Rules, chance: Stream) -> Self {
+    pub fn with_hashes(rules: Rules, control: C::Rules, chance: RandomStream) -> Self {
         let silence = rules.patience().saturating_add(rules.time_wait);
         Self {
             events: SmallQueue::new(),

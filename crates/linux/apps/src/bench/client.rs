@@ -16,7 +16,8 @@ use super::head::{Head, LONG};
 use super::load::{drain_with_count, pattern, pour, take_exactly};
 use super::plan::{Direction, Load, Plan};
 use super::report::{Calls, Latency, OneStream, Part, Sides, Streams, Transport};
-use crate::{Line, Road, clock};
+use crate::clock::clock;
+use crate::line::{Line, Road};
 
 /// A side that does nothing for so long is given up.
 const STALL: Duration = Duration::from_secs(30);

@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use super::head::Amount;
-use crate::{Line, clock};
+use crate::clock::clock;
+use crate::line::Line;
 
 /// Bytes of one write or read.
 const PIECE: usize = 128 << 10;

@@ -14,7 +14,8 @@ use super::Failed;
 use super::cpu::Cpu;
 use super::head::{Head, LONG};
 use super::load::{drain, pour, take_exactly};
-use crate::{Gate, Line};
+use crate::gate::Gate;
+use crate::line::Line;
 
 /// A client that does nothing for so long is given up.
 const STALL: Duration = Duration::from_secs(60);

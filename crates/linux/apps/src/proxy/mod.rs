@@ -24,7 +24,9 @@ use pullnet_host::{Stack, StreamError};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::{Gate, Line, Road, clock};
+use crate::clock::clock;
+use crate::gate::Gate;
+use crate::line::{Line, Road};
 use relay::{NotCarried, Pair};
 pub use route::Route;
 

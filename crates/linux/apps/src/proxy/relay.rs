@@ -8,7 +8,7 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 
 use super::STACK;
-use crate::{Line, Road};
+use crate::line::{Line, Road};
 
 /// Begins a stream between two proxies; the last byte is the version.
 const GREETING: [u8; 8] = *b"pnproxy\x01";

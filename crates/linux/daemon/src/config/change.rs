@@ -18,7 +18,7 @@ pub(crate) fn fixed(old: &HostFile, new: &HostFile) -> Vec<&'static str> {
         ("user", old.user != new.user),
         ("socket.path", old.access.path != new.access.path),
         ("socket.group", old.access.group != new.access.group),
-        ("limits.ring", old.access.ring != new.access.ring),
+        ("limits.ring", old.access.limits.ring != new.access.limits.ring),
         ("ndp", old.ndp != new.ndp || old.usual_window != new.usual_window),
         ("marks", old.marks != new.marks),
         ("capture", old.capture != new.capture),
@@ -33,8 +33,8 @@ impl HostFile {
     pub(crate) fn with_changes_of(&self, new: &Self) -> Self {
         let Self { wait, idle, farewell, log, limits, .. } = *new;
         let mut access = new.access.clone();
-        (access.path, access.group, access.ring) =
-            (self.access.path.clone(), self.access.group.clone(), self.access.ring);
+        (access.path, access.group, access.limits.ring) =
+            (self.access.path.clone(), self.access.group.clone(), self.access.limits.ring);
         let keys =
             if self.keys.is_some() && new.keys.is_some() { new.keys.clone() } else { self.keys.clone() };
         Self { wait, idle, farewell, log, limits, access, keys, ..self.clone() }
@@ -60,9 +60,12 @@ mod tests {
         );
         assert_eq!(fixed(&old, &new), ["port", "rate", "limits.ring", "ndp"]);
         let now = old.with_changes_of(&new);
-        assert_eq!((now.port, now.rate, now.access.ring), (old.port, old.rate, old.access.ring));
+        assert_eq!(
+            (now.port, now.rate, now.access.limits.ring),
+            (old.port, old.rate, old.access.limits.ring)
+        );
         assert_eq!((now.farewell, now.log, now.limits.connections), (new.farewell, new.log, 5));
-        assert_eq!((now.access.backlog, now.access.users.len()), (4, 1));
+        assert_eq!((now.access.limits.backlog, now.access.users.len()), (4, 1));
         assert_eq!(fixed(&old, &now), [""; 0]);
     }
 }

@@ -17,6 +17,8 @@ use pullnet_transport::Protocol;
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_wire::{Mac, Marks};
 
+use crate::error::Error;
+
 pub(crate) use change::fixed;
 pub(crate) use keys::KeyFile;
 pub use keys::KeyTable;
@@ -79,6 +81,13 @@ pub struct Access {
     pub applications: usize,
     /// Applications of one user at a time.
     pub applications_per_user: usize,
+    /// The limits of one application.
+    pub limits: ApplicationLimits,
+}
+
+/// Limits of one application, and of the user whose applications it is among.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ApplicationLimits {
     /// Streams and listeners of each application.
     pub channels: usize,
     /// Streams and listeners of each user.
@@ -169,7 +178,7 @@ impl HostFile {
     ///
     /// # Errors
     /// If others may read the file of keys, or something in it is wrong.
-    pub fn check_keys(&self) -> Result<(), crate::Error> {
+    pub fn check_keys(&self) -> Result<(), Error> {
         let Some(keys) = &self.keys else { return Ok(()) };
         let user = crate::privileges::account(&self.user)?.uid;
         KeyFile::open(keys, self.address, user)?.read().map(drop)
@@ -347,6 +356,12 @@ fn access(socket: SocketSettings, limits: &LimitSettings) -> Access {
         users: users.split_whitespace().map(str::to_owned).collect(),
         applications: limits.applications as usize,
         applications_per_user: limits.applications_per_user as usize,
+        limits: application_limits(limits),
+    }
+}
+
+fn application_limits(limits: &LimitSettings) -> ApplicationLimits {
+    ApplicationLimits {
         channels: limits.streams_per_application as usize,
         channels_per_user: limits.streams_per_user as usize,
         ring: limits.ring.0 as usize,

@@ -10,12 +10,13 @@ use pullnet_host::{Engine, StreamError, StreamId, StreamOptions};
 use pullnet_units::Instant;
 
 use super::served::{Role, Served};
+use crate::config::ApplicationLimits;
 use crate::control_socket::PeerCred;
 use crate::error::Error;
 use crate::message::{Answer, Decoder, Request, VERSION, encode};
 use crate::quota::{Rate, User, change};
 use crate::share::{Channel, OwnChannel, OwnSession};
-use crate::{config, failure, sys};
+use crate::{failure, sys};
 
 /// An answer with the file descriptors that go with it.
 pub(super) type Reply = (Answer, Vec<OwnedFd>);
@@ -48,7 +49,7 @@ pub(super) struct Application {
     memory: usize,
     /// Number of channels so far; part of each name.
     count: u32,
-    limits: Limits,
+    limits: ApplicationLimits,
     user: Rc<User>,
     rate: Rate,
 }
@@ -56,36 +57,8 @@ pub(super) struct Application {
 /// Maximum number of unused memories that keep their pages.
 const WARM: usize = 16;
 
-/// Limits of an application.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub channels: usize,
-    pub channels_per_user: usize,
-    pub ring: usize,
-    pub memory: usize,
-    pub memory_per_user: usize,
-    pub pending: usize,
-    pub backlog: usize,
-    pub messages: u32,
-}
-
-impl From<&config::Access> for Limits {
-    fn from(access: &config::Access) -> Self {
-        Self {
-            channels: access.channels,
-            channels_per_user: access.channels_per_user,
-            ring: access.ring,
-            memory: access.memory,
-            memory_per_user: access.memory_per_user,
-            pending: access.pending,
-            backlog: access.backlog,
-            messages: access.messages,
-        }
-    }
-}
-
 impl Application {
-    pub fn new(socket: UnixStream, peer: PeerCred, limits: Limits, user: Rc<User>) -> Self {
+    pub fn new(socket: UnixStream, peer: PeerCred, limits: ApplicationLimits, user: Rc<User>) -> Self {
         change(&user.applications, 1);
         Self {
             user,
@@ -182,7 +155,7 @@ impl Application {
                 Vec::new(),
             ));
         }
-        let Limits { channels, ring, .. } = self.limits;
+        let ApplicationLimits { channels, ring, .. } = self.limits;
         let (session, fds) = OwnSession::make(channels)?;
         self.session = Some(session);
         let options = engine.options();
@@ -257,7 +230,7 @@ impl Application {
     fn room(&self) -> Result<(), StreamError> {
         let used = self.channels.len() - self.free.len();
         let needed = if self.spare.is_empty() { Channel::long(self.limits.ring) } else { 0 };
-        let Limits { channels, channels_per_user, memory, memory_per_user, .. } = self.limits;
+        let ApplicationLimits { channels, channels_per_user, memory, memory_per_user, .. } = self.limits;
         if used >= channels {
             return Err(StreamError::Full("streams_per_application"));
         }

@@ -11,7 +11,7 @@ use pullnet_host::{Engine, Notice, StreamError, StreamId};
 use pullnet_units::{Instant, Picos};
 use serde_json::{Value, json};
 
-use super::application::{Application, Disconnect, Limits, Reply};
+use super::application::{Application, Disconnect, Reply};
 use super::served::{Next, Role, STRIDE};
 use super::standing::{Happened, Standing};
 use crate::control_socket::{Attempt, ControlSocket, PeerCred};
@@ -50,7 +50,7 @@ pub(super) struct Server {
     users: BTreeMap<u32, Rc<User>>,
     most: usize,
     most_per_user: usize,
-    limits: Limits,
+    limits: config::ApplicationLimits,
     /// Connections that may not have greeted yet: deadline, place, and serial number.
     silent: VecDeque<(Instant, usize, u64)>,
     /// Applications that exceeded their request rate, and the time until which they wait.
@@ -102,7 +102,7 @@ impl Server {
             serials: Vec::new(),
             came: 0,
             shut: None,
-            limits: settings.into(),
+            limits: settings.limits,
             hangup: None,
             hung_up: false,
             asked: false,
@@ -144,7 +144,7 @@ impl Server {
     /// If a user does not exist. The limits apply even then.
     pub fn set_access(&mut self, access: &config::Access, daemon: &Account) -> Result<(), Error> {
         (self.most, self.most_per_user) = (access.applications, access.applications_per_user);
-        self.limits = access.into();
+        self.limits = access.limits;
         self.control.set_users(access, daemon)
     }
 

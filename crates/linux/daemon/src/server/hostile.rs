@@ -119,12 +119,12 @@ impl Hostile {
     #[must_use]
     pub fn new() -> Self {
         let stop = <[_; 2]>::from(UnixStream::pair().expect("descriptors are left"));
+        let usual = config::Access::default();
         let settings = config::Access {
             path: std::path::PathBuf::new(),
             applications: 2,
-            channels: CHANNELS,
-            ring: RING,
-            ..config::Access::default()
+            limits: config::ApplicationLimits { channels: CHANNELS, ring: RING, ..usual.limits },
+            ..usual
         };
         let (control, socket) = ControlSocket::without_a_file();
         socket.set_nonblocking(true).expect("a socket of ours");

@@ -3,10 +3,10 @@
 
 mod application;
 mod clients;
+mod engine_io;
 #[cfg(any(test, feature = "hostile"))]
 pub(crate) mod hostile;
 mod manager;
-mod network;
 mod open;
 mod served;
 mod standing;
@@ -24,8 +24,8 @@ use crate::metrics::Endpoint;
 use crate::process::{Account, Signals};
 use crate::{log, privileges, process, sys};
 use clients::Server;
+use engine_io::EngineIo;
 use manager::Manager;
-use network::Network;
 use standing::{Happened, Standing, Teller};
 
 /// Interval between two polls of the control sockets while frames and rings keep the loop busy.
@@ -39,7 +39,7 @@ const LAST_WORDS: Picos = Picos::from_millis(100);
 
 /// A daemon whose sockets are open.
 pub struct Daemon {
-    network: Network,
+    network: EngineIo,
     control: ControlSocket,
     file: HostFile,
     account: Account,
@@ -147,7 +147,7 @@ pub fn serve(file: &HostFile) -> Result<(), Error> {
 }
 
 struct Loop {
-    network: Network,
+    network: EngineIo,
     server: Server,
     file: HostFile,
     keys: Option<KeyFile>,

@@ -8,7 +8,7 @@ use pullnet_netio::{
 };
 use pullnet_wire::Mac;
 
-use super::network::Network;
+use super::engine_io::EngineIo;
 use crate::captured::Recorder;
 use crate::config::{HostFile, Link};
 use crate::error::Error;
@@ -19,7 +19,7 @@ const USUAL_MTU: usize = 1500;
 type Io = Box<dyn PacketIo + Send>;
 
 /// Opens the interface of a file.
-pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<Network, Error> {
+pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<EngineIo, Error> {
     let (mac, mtu) = match &file.link {
         Link::Packet(name) | Link::Xdp(name) => {
             let interface = Interface::find(name)?;
@@ -44,7 +44,7 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<Network, Er
     };
     let guard = guard(file)?;
     let search = Search::new(neighbours).map_err(Error::Engine)?;
-    Ok(Network::new(io, engine, search, guard))
+    Ok(EngineIo::new(io, engine, search, guard))
 }
 
 /// Keeps the kernel from answering for the port, unless the kernel's own UDP carries the frames.

@@ -8,7 +8,7 @@ use pullnet_wire::{Marks, PORT, REPLY, Reason, Shape, parse};
 
 use super::attacker::{Attacker, opening};
 use super::site::{Site, address, mac, seen};
-use super::{call, common::Place, daemon, pour, serve, wait_for};
+use super::{call, common::Installation, daemon, pour, serve, wait_for};
 
 const SERVER: usize = 0;
 const CLIENT: usize = 1;
@@ -69,7 +69,7 @@ fn a_copy_of_a_request_is_not_carried_out_a_second_time() {
     let Some(site) = Site::make(3) else { return };
     // Shortens the memory of ended connections to a second and 50 ms.
     let short = "[ndp]\ngive_up = \"1 s\"\n";
-    let place = Place::at(address(SERVER));
+    let place = Installation::at(address(SERVER));
     let start = || {
         place.start_in(&site.hosts[SERVER], &format!("backend = \"packet\"\ninterface = \"eth\"\n{short}"))
     };

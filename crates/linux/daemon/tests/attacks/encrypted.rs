@@ -15,7 +15,7 @@ use pullnet_wire::{Marks, PORT, SEALED_HEADER, is_sealed, switch};
 use serde_json::Value;
 
 use super::attacker::Attacker;
-use super::common::{Daemon, Place, WATCHDOG};
+use super::common::{Daemon, Installation, WATCHDOG};
 use super::site::{Site, address, mac, seen};
 use super::{SERVICE, call, daemon, pour, serve, wait_for};
 
@@ -155,7 +155,7 @@ fn keys_change_between_live_daemons_without_a_call_lost() {
 fn who_has_no_key_can_only_be_refused() {
     let Some(site) = Site::make(3) else { return };
     let files = [KeyFile::new(SERVER, &[1]), KeyFile::new(CLIENT, &[1])];
-    let place = Place::at(address(SERVER));
+    let place = Installation::at(address(SERVER));
     let settings = format!("backend = \"packet\"\ninterface = \"eth\"\n{}", files[SERVER].setting());
     let mut server = place.start_in(&site.hosts[SERVER], &settings);
     let client = daemon(&site, CLIENT, &files[CLIENT].setting());

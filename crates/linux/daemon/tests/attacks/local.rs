@@ -13,7 +13,7 @@ use std::time::Duration;
 use pullnet_daemon::DaemonStack;
 use pullnet_host::{NdpListener, NdpStream, Stack, StreamError};
 
-use super::common::{Daemon, Place, WATCHDOG, insist, is_root};
+use super::common::{Daemon, Installation, WATCHDOG, insist, is_root};
 use super::{SERVICE, call, clock, median, serve, wait_for};
 
 /// A user of every Debian that is not the daemon's own.
@@ -302,7 +302,7 @@ fn ticks(daemon: &Daemon) -> u64 {
 
 #[test]
 fn a_daemon_without_descriptors_turns_away_who_comes_and_does_not_spin() {
-    let place = Place::new();
+    let place = Installation::new();
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -n 40; exec \"$0\" \"$1\"", env!("CARGO_BIN_EXE_pullnetd")]);
     let daemon = place.start_by(command, "wait = \"adaptive\"\n");

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Daemon, Place, WATCHDOG};
+use common::{Daemon, Installation, WATCHDOG};
 use pullnet_host::{NdpListener, NdpStream, Stack};
 use site::{Site, address};
 
@@ -42,7 +42,7 @@ pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 
 /// A daemon at host `host`.
 pub(crate) fn daemon(site: &Site, host: usize, further: &str) -> Daemon {
-    Place::at(address(host))
+    Installation::at(address(host))
         .start_in(&site.hosts[host], &format!("backend = \"packet\"\ninterface = \"eth\"\n{further}"))
 }
 

@@ -30,12 +30,12 @@ pub struct Daemon {
 }
 
 /// Where a daemon is, whether it runs or not.
-pub struct Place {
+pub struct Installation {
     address: SocketAddr,
     folder: PathBuf,
 }
 
-impl Place {
+impl Installation {
     /// One that no other test has.
     pub fn new() -> Self {
         let (pid, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed) as u8);
@@ -117,7 +117,7 @@ impl Place {
 
 impl Daemon {
     pub fn start(further: &str) -> Self {
-        Place::new().start(further)
+        Installation::new().start(further)
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -147,7 +147,7 @@ impl Daemon {
 
     /// Rewrites its file with these further lines.
     pub fn configure(&self, further: &str) {
-        Place { address: self.address, folder: self.folder.clone() }.config(further);
+        Installation { address: self.address, folder: self.folder.clone() }.config(further);
     }
 
     pub fn kill(&mut self) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use pullnet_host::{Engine, EngineOptions, Notice, Read, StreamError, StreamId, StreamOptions};
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_wire::{Mac, Mark, Marks, switch};
 
@@ -77,7 +77,7 @@ pub struct Net {
     departures: u64,
     /// Frames that were damaged.
     pub damaged: u64,
-    chance: Stream,
+    chance: RandomStream,
     pub notices: Vec<Vec<Notice>>,
     /// Every frame that has left a host, if it is wanted.
     pub seen: Option<Vec<Vec<u8>>>,

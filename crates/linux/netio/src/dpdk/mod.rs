@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::Error;
+use crate::error::Error;
 
 pub use port::{DpdkOptions, DpdkPort};
 

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use pullnet_wire::{ETHERNET, Mac};
 
 use super::{Environment, refused, shim, text};
-use crate::{Counters, Error, PacketIo, sys};
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::packet_io::PacketIo;
+use crate::sys;
 
 /// Options of a [`DpdkPort`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

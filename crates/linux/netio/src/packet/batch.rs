@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use pullnet_wire::{BURST_HEADERS, Flow, UdpChecksum};
 
 use super::burst::Offload;
-use crate::{Counters, sys};
+use crate::counters::Counters;
+use crate::sys;
 
 /// Most frames sent by one system call.
 const BATCH: usize = 64;

@@ -14,8 +14,12 @@ mod ring;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::interface::Interface;
 use crate::memory::Mapping;
-use crate::{Counters, Error, Interface, PacketIo, sys};
+use crate::packet_io::PacketIo;
+use crate::sys;
 use batch::Batch;
 use burst::Burst;
 use ring::{Content, Ring};
@@ -228,10 +232,7 @@ impl PacketIo for PacketSocket {
         if !self.burst.is_over() || self.incoming.has_frame() {
             return Ok(());
         }
-        match wake {
-            Some(wake) => sys::poll(&[self.fd.as_fd(), wake], timeout),
-            None => sys::poll(&[self.fd.as_fd()], timeout),
-        }
+        sys::poll_or_wake(self.fd.as_fd(), wake, timeout)
     }
 
     /// `missed` is the value of the last [`Self::count_missed`].

@@ -10,11 +10,15 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use crate::bpf::patiently;
+use crate::counters::Counters;
+use crate::error::Error;
+use crate::interface::Interface;
 use crate::memory::Mapping;
-use crate::{Counters, Error, Interface, PacketIo, sys};
+use crate::packet_io::PacketIo;
+use crate::sys;
 use program::Program;
 
-use crate::bpf::patiently;
 use ring::{Ring, RingKind};
 
 pub use program::{Attach, Filter};
@@ -315,10 +319,7 @@ impl PacketIo for XdpSocket {
         if self.incoming.pieces().is_some() {
             return Ok(());
         }
-        match wake {
-            Some(wake) => sys::poll(&[self.fd.as_fd(), wake], timeout),
-            None => sys::poll(&[self.fd.as_fd()], timeout),
-        }
+        sys::poll_or_wake(self.fd.as_fd(), wake, timeout)
     }
 
     fn counters(&self) -> Counters {

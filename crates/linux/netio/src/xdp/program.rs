@@ -3,7 +3,8 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::bpf::{self, Code, Context, Hook, Op, check_udp, load_context, pair};
-use crate::{Error, sys};
+use crate::error::Error;
+use crate::sys;
 
 /// Hook that the program is attached to.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

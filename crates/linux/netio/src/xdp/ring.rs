@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
 use super::DESCRIPTOR;
-use crate::Error;
+use crate::error::Error;
 use crate::memory::Mapping;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,11 +14,12 @@ use pullnet_host::{NdpStream, Stack, StreamError, StreamOptions};
 use pullnet_rng::Seed;
 use pullnet_units::Instant;
 
+use crate::condition::Condition;
 use crate::ledger::Ledger;
 use crate::memory::Looks;
 use crate::message::{Head, Sink, Source};
+use crate::options::Options;
 use crate::report::Report;
-use crate::{Condition, Options};
 
 use child::SERVICE;
 use stage::Stage;

@@ -63,16 +63,16 @@ impl Hosts for Field {
 }
 
 /// Observer of the packets that hosts send.
-pub trait Ear {
+pub trait PacketObserver {
     /// Reports a packet sent by host `from`.
-    fn hear(&mut self, from: usize, arrived: &Arrived<'_>) -> Which;
+    fn on_packet(&mut self, from: usize, arrived: &Arrived<'_>) -> Which;
 }
 
 /// Observer for flows: ignores packets, because the record lists them.
 struct Flows;
 
-impl Ear for Flows {
-    fn hear(&mut self, _: usize, arrived: &Arrived<'_>) -> Which {
+impl PacketObserver for Flows {
+    fn on_packet(&mut self, _: usize, arrived: &Arrived<'_>) -> Which {
         let header = header(arrived).expect("nobody sends a RESET");
         Which::with(&header, header.conn().get())
     }
@@ -195,11 +195,11 @@ impl Lines {
         &mut self,
         hosts: &mut impl Hosts,
         outline: &Outline,
-        ear: &mut impl Ear,
+        observer: &mut impl PacketObserver,
         time: &impl Time,
     ) -> Vec<Which> {
-        let middle = Middle::new(outline, ear);
-        let mut network = Network { middle, ends: &mut self.ends, under_way: VecDeque::new(), looks: 0 };
+        let middle = Middle::new(outline, observer);
+        let mut network = FrameChannel { middle, ends: &mut self.ends, under_way: VecDeque::new(), looks: 0 };
         while !hosts.turn(time) {
             network.collect();
             let (due, soon) = (hosts.next_due(), time.now() + FLIGHT);
@@ -230,21 +230,21 @@ impl Lines {
 /// Applies the script to frames between the hosts.
 pub struct Middle<'a, E> {
     pub player: Player<Vec<u8>>,
-    ear: &'a mut E,
+    observer: &'a mut E,
     marks: Marks,
 }
 
-impl<'a, E: Ear> Middle<'a, E> {
+impl<'a, E: PacketObserver> Middle<'a, E> {
     /// A network at the start of its script, with an observer.
-    pub fn new(outline: &Outline, ear: &'a mut E) -> Self {
-        Self { player: outline.player(), ear, marks: Marks::default() }
+    pub fn new(outline: &Outline, observer: &'a mut E) -> Self {
+        Self { player: outline.player(), observer, marks: Marks::default() }
     }
 
     /// Processes a frame sent by host `from`; returns the resulting frames, each with its destination.
     pub fn pass(&mut self, from: usize, frame: &Vec<u8>) -> Vec<(usize, Vec<u8>)> {
         let (route, _) = datagram(frame).expect("a frame of ours");
         let arrived = parse(frame, &self.marks, route.to_port).expect("a packet of ours");
-        let which = self.ear.hear(from, &arrived);
+        let which = self.observer.on_packet(from, &arrived);
         let leaving = self.player.pass(which, frame).into_iter().map(|(frame, fate)| {
             let to = if fate == Fate::Returned { from } else { 1 - from };
             (to, self.changed(frame, fate))
@@ -269,7 +269,7 @@ impl<'a, E: Ear> Middle<'a, E> {
 }
 
 /// The lines and the network between them.
-struct Network<'a, E> {
+struct FrameChannel<'a, E> {
     middle: Middle<'a, E>,
     ends: &'a mut [End; 2],
     /// Frames in flight with the end that they go to, in the order of arrival.
@@ -277,7 +277,7 @@ struct Network<'a, E> {
     looks: u32,
 }
 
-impl<E: Ear> Network<'_, E> {
+impl<E: PacketObserver> FrameChannel<'_, E> {
     /// Collects the hosts' frames and applies the script.
     fn collect(&mut self) {
         for from in 0..2 {

@@ -16,8 +16,7 @@ pub use write::save;
 
 use crate::error::TopologyError;
 use crate::graph::Graph;
-use crate::model::HostLinks;
-use crate::model::Link;
+use crate::model::{HostLinks, Link};
 use crate::topology::Topology;
 
 /// Options for properties that a file does not state. An option without effect on the file's format is rejected.

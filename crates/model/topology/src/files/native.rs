@@ -17,7 +17,7 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, L
         let line = file.line_of(error.span().map_or(0, |span| span.start));
         file.refuse(line, format!("not TOML: {}", error.message()), "correct the line")
     })?;
-    let root = Table::new(file, "the file", 0, parsed.get_ref());
+    let root = TableReader::new(file, "the file", 0, parsed.get_ref());
     let (mut faults, mut graph) = (Faults::default(), options.graph(file.name));
     faults.keep(root.only(&["name", "defaults", "host", "switch", "link"]));
     let name = faults.keep(root.text("name")).flatten();
@@ -49,13 +49,13 @@ struct Defaults {
 }
 
 impl Defaults {
-    fn read(root: &Table<'_>) -> Result<Self, TopologyError> {
+    fn read(root: &TableReader<'_>) -> Result<Self, TopologyError> {
         let Some(table) = root.table("defaults")? else { return Ok(Self { rate: None, delay: None }) };
         table.only(&["rate", "delay"])?;
         Ok(Self { rate: table.quantity("rate")?, delay: table.quantity("delay")? })
     }
 
-    fn link(&self, table: &Table<'_>) -> Result<Link, TopologyError> {
+    fn link(&self, table: &TableReader<'_>) -> Result<Link, TopologyError> {
         let rate = table.quantity("rate")?.or(self.rate);
         let delay = table.quantity("delay")?.or(self.delay);
         Ok(Link {
@@ -66,14 +66,14 @@ impl Defaults {
 }
 
 /// A table of the file with its first line.
-struct Table<'a> {
+struct TableReader<'a> {
     file: &'a File<'a>,
     name: &'static str,
     line: usize,
     rows: &'a DeTable<'a>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TableReader<'a> {
     fn new(file: &'a File<'a>, name: &'static str, offset: usize, rows: &'a DeTable<'a>) -> Self {
         Self { file, name, line: file.line_of(offset), rows }
     }

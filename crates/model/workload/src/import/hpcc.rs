@@ -47,21 +47,7 @@ fn flow(line: u64, content: &str) -> Result<ScriptFlow, MatrixFault> {
     if src == dst {
         return Err(MatrixFault::Self_(src));
     }
-    Ok(ScriptFlow {
-        line,
-        src,
-        dst,
-        size: Some(size(bytes)?),
-        begin: Begin::At(seconds(start)?),
-        priority: None,
-        tag: None,
-        deadline: None,
-        tenant: None,
-        coflow: None,
-        part: None,
-        when_sent: None,
-        when_received: None,
-    })
+    Ok(ScriptFlow::new(line, (src, dst), Some(size(bytes)?), Begin::At(seconds(start)?)))
 }
 
 fn host(what: &'static str, text: &str) -> Result<u32, MatrixFault> {

@@ -139,20 +139,15 @@ impl Columns {
     ) -> Result<ScriptFlow, ListFault> {
         let value = |column: usize| record.get(column).unwrap_or("");
         let optional = |column: Option<usize>| column.map(value).filter(|text| !text.is_empty());
+        let begin = Begin::At(start(self.unit, value(self.start))?);
+        let flow = ScriptFlow::new(line, (src, dst), size(value(self.bytes))?, begin);
         Ok(ScriptFlow {
-            line,
-            src,
-            dst,
-            size: size(value(self.bytes))?,
-            begin: Begin::At(start(self.unit, value(self.start))?),
             priority: optional(self.priority).map(priority).transpose()?,
             tag: optional(self.tag).map(str::to_string),
             deadline: optional(self.deadline).map(deadline).transpose()?,
             tenant: optional(self.tenant).map(str::to_string),
             coflow: optional(self.coflow).map(coflow).transpose()?,
-            part: None,
-            when_sent: None,
-            when_received: None,
+            ..flow
         })
     }
 }

@@ -103,21 +103,9 @@ impl Reader {
         };
         let size = draft.size.ok_or(MatrixFault::NoSize)?;
         self.links.push(draft.links);
-        self.script.flows.push(ScriptFlow {
-            line,
-            src,
-            dst,
-            size: Some(Bytes(size)).filter(|size| size.0 > 0),
-            begin: at.map_or(Begin::Trigger(0), Begin::At),
-            priority: draft.priority,
-            tag: None,
-            deadline: None,
-            tenant: None,
-            coflow: None,
-            part: None,
-            when_sent: None,
-            when_received: None,
-        });
+        let size = Some(Bytes(size)).filter(|size| size.0 > 0);
+        let flow = ScriptFlow::new(line, (src, dst), size, at.map_or(Begin::Trigger(0), Begin::At));
+        self.script.flows.push(ScriptFlow { priority: draft.priority, ..flow });
         Ok(())
     }
 

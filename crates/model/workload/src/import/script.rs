@@ -133,6 +133,29 @@ pub struct ScriptFlow {
     pub when_received: Option<usize>,
 }
 
+impl ScriptFlow {
+    /// A flow of `size` from host `src` to host `dst`, stated in `line`, with nothing of its own.
+    pub(super) fn new(line: u64, (src, dst): (u32, u32), size: Option<Bytes>, begin: Begin) -> Self {
+        let (priority, tag, deadline, tenant, coflow) = (None, None, None, None, None);
+        let (part, when_sent, when_received) = (None, None, None);
+        Self {
+            line,
+            src,
+            dst,
+            size,
+            begin,
+            priority,
+            tag,
+            deadline,
+            tenant,
+            coflow,
+            part,
+            when_sent,
+            when_received,
+        }
+    }
+}
+
 /// Effect of a trigger that flows activate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TriggerKind {

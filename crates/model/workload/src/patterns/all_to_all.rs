@@ -1,10 +1,11 @@
 use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant};
 
-use crate::agenda::Planner;
+use crate::agenda::{Flow, Planner};
+use crate::error::Problem;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize, Problem};
+use crate::sizes::FlowSize;
 
 settings! {
     /// Every host sends to every other, all at the same time.

@@ -1,14 +1,14 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
 use super::plan::{Others, WaitFor};
-use crate::agenda::{After, Cue, Ended, Planner};
+use crate::agenda::{After, Cue, Ended, Flow, Planner, Watch};
+use crate::distribution::SizeDistribution;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::spread::Spread;
-use crate::{Flow, SizeDistribution, Watch};
 
 settings! {
     /// Every sender keeps a number of connections busy: when a flow has ended, or failed, the next one starts after a
@@ -80,7 +80,7 @@ struct Connection {
     /// Flows that it may still carry; u32::MAX for any number.
     left: u32,
     /// Its own, so that its n-th flow does not depend on when the others end.
-    chance: Stream,
+    chance: RandomStream,
 }
 
 /// A closed loop at work.

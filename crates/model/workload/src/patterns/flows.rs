@@ -5,8 +5,8 @@ use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
 use super::sessions::{Copies, Parts, follow_in_chain, share};
-use crate::agenda::{Ended, Planner};
-use crate::error::{FileFault, ListFault, MatrixFault};
+use crate::agenda::{Ended, Flow, Join, Joins, Part, Planner, Watch};
+use crate::error::{FileFault, ListFault, MatrixFault, Problem};
 use crate::faults::{Faults, FileErrors};
 use crate::import::{
     Begin, Counts, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit,
@@ -15,7 +15,6 @@ use crate::import::{
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::sizes::FileName;
-use crate::{Flow, Join, Joins, Part, Problem, Watch};
 
 settings! {
     /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag,deadline,tenant,coflow. Host

@@ -1,10 +1,12 @@
 use pullnet_settings::settings;
 
 use super::plan::at_once;
+use crate::agenda::Flow;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize, Problem};
+use crate::sizes::FlowSize;
 
 settings! {
     /// Six hosts: A sends to B, C, D and E, and F sends to E as well. A's link carries four flows and E's two, so

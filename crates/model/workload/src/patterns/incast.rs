@@ -1,13 +1,14 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
 use super::plan::{Choose, degree, some_of};
-use crate::agenda::{Ended, Planner};
+use crate::agenda::{Ended, Flow, Planner, Watch};
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize, Problem, Watch};
+use crate::sizes::FlowSize;
 
 settings! {
     /// Many hosts send to one at the same time, once or in rounds.
@@ -91,7 +92,7 @@ struct Rounds {
     pool: Vec<HostId>,
     degree: usize,
     start: Instant,
-    chance: Stream,
+    chance: RandomStream,
     round: u64,
     /// Flows of this round that have not ended.
     open: usize,

@@ -1,10 +1,11 @@
 use pullnet_settings::settings;
 
 use super::plan::{Choose, at_once, degree, some_of};
+use crate::agenda::Flow;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize};
+use crate::sizes::FlowSize;
 
 settings! {
     /// One host sends to many at the same time.

@@ -1,10 +1,10 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 use pullnet_units::HostId;
 
 use super::permutation::derangement;
 use super::plan::Others;
-use crate::Problem;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::scene::{Noted, Scene};
 
@@ -49,7 +49,7 @@ impl Partners {
     }
 
     /// A destination for `src`, which is number `sender` of the senders.
-    pub fn of_sender(&self, sender: usize, src: HostId, chance: &mut Stream) -> HostId {
+    pub fn of_sender(&self, sender: usize, src: HostId, chance: &mut RandomStream) -> HostId {
         match self {
             Self::Any(others) => others.pick(src, chance),
             Self::Fixed(to) => to[sender],

@@ -1,11 +1,13 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_units::HostId;
 
 use super::plan::{at_once, shuffle};
+use crate::agenda::Flow;
+use crate::error::Problem;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize, Problem};
+use crate::sizes::FlowSize;
 
 settings! {
     /// Every host sends to one other and receives from one other: a random derangement, each equally likely. It need
@@ -38,7 +40,7 @@ impl Pattern for Permutation {
 }
 
 /// For each of `hosts` another one, each once. Shuffles until none stays in place: 2.7 times on average.
-pub(crate) fn derangement(hosts: &[HostId], chance: &mut Stream) -> Result<Vec<HostId>, Problem> {
+pub(crate) fn derangement(hosts: &[HostId], chance: &mut RandomStream) -> Result<Vec<HostId>, Problem> {
     if hosts.len() < 2 {
         return Err(Problem::here(
             "hosts",

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::choice;
 use pullnet_units::{HostId, Id, Instant};
 
-use crate::Problem;
 use crate::agenda::{Flow, Planner};
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::Traffic;
 use crate::scene::{Noted, Scene};
@@ -35,19 +35,19 @@ choice! {
 }
 
 /// Every order equally likely (Fisher and Yates).
-pub(crate) fn shuffle<T>(items: &mut [T], chance: &mut Stream) {
+pub(crate) fn shuffle<T>(items: &mut [T], chance: &mut RandomStream) {
     for left in (2..=items.len()).rev() {
         items.swap(left - 1, below(left, chance));
     }
 }
 
 /// Uniform below `bound`.
-pub(crate) fn below(bound: usize, chance: &mut Stream) -> usize {
+pub(crate) fn below(bound: usize, chance: &mut RandomStream) -> usize {
     chance.below(u32::try_from(bound).unwrap_or(u32::MAX)) as usize
 }
 
 /// `count` (at most all) of `pool`, each once.
-pub(crate) fn some_of(pool: &[HostId], count: usize, how: Choose, chance: &mut Stream) -> Vec<HostId> {
+pub(crate) fn some_of(pool: &[HostId], count: usize, how: Choose, chance: &mut RandomStream) -> Vec<HostId> {
     match how {
         Choose::First => pool[..count].to_vec(),
         Choose::Last => pool[pool.len() - count..].to_vec(),
@@ -123,7 +123,7 @@ impl Others {
     }
 
     /// A destination for `src`, each equally likely.
-    pub fn pick(&self, src: HostId, chance: &mut Stream) -> HostId {
+    pub fn pick(&self, src: HostId, chance: &mut RandomStream) -> HostId {
         let drawn = below(self.choices(src), chance);
         let skip = self.position[src.index()].is_some_and(|own| drawn >= own as usize);
         self.to[drawn + usize::from(skip)]

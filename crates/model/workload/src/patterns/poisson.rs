@@ -1,14 +1,15 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
 use super::partners::{Pairs, Partners};
-use crate::agenda::Planner;
+use crate::agenda::{Flow, Planner};
+use crate::distribution::SizeDistribution;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::spread::exponential;
-use crate::{Flow, Problem, SizeDistribution};
 
 settings! {
     /// Flows that arrive by a Poisson process at every sending host, independent of earlier flows.
@@ -133,9 +134,9 @@ struct Arrivals {
     until: Instant,
     left: u64,
     /// Chance has a stream for each purpose, so that another load leaves sizes and pairs as they are.
-    gaps: Stream,
-    ends: Stream,
-    bytes: Stream,
+    gaps: RandomStream,
+    ends: RandomStream,
+    bytes: RandomStream,
 }
 
 impl Arrivals {

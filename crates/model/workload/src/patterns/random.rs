@@ -2,10 +2,12 @@ use pullnet_settings::settings;
 use pullnet_units::{HostId, Id};
 
 use super::plan::{Others, affordable, at_once};
+use crate::agenda::Flow;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, FlowSize, Problem};
+use crate::sizes::FlowSize;
 
 settings! {
     /// Every host sends some flows, each to a uniformly random other host; a host may receive any number.

@@ -1,14 +1,15 @@
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
 
 use super::plan::Others;
-use crate::agenda::{After, Cue, Ended, Planner};
+use crate::agenda::{After, Cue, Ended, Flow, Planner, Watch};
+use crate::distribution::SizeDistribution;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::spread::Spread;
-use crate::{Flow, Problem, SizeDistribution, Watch};
 
 settings! {
     /// Clients send a request to a random server and get a response, one after the other on every connection. Request
@@ -102,7 +103,7 @@ struct Client {
     state: State,
     /// Requests that it may still send; u32::MAX for any number.
     left: u32,
-    chance: Stream,
+    chance: RandomStream,
 }
 
 /// The flow under way on a connection, and the one that a host starts after it.

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
 use super::plan::{below, some_of};
 use super::{Choose, plan::affordable};
-use crate::agenda::{After, Cue, Planner};
+use crate::agenda::{After, Cue, Flow, Join, Joins, Part, Planner};
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
+use crate::sizes::FlowSize;
 use crate::spread::exponential;
-use crate::{Flow, FlowSize, Join, Joins, Part, Problem};
 
 choice! {
     /// How data gets from one sender to several receivers.
@@ -296,7 +297,7 @@ impl Partners {
     }
 
     /// Partners for a session of hub number `hub`.
-    fn draw(&self, hub: usize, chance: &mut Stream) -> Vec<HostId> {
+    fn draw(&self, hub: usize, chance: &mut RandomStream) -> Vec<HostId> {
         match &self.places {
             Some(racks) => self.draw_hdfs(hub, racks, chance),
             None => self.draw_any(hub, chance),
@@ -304,7 +305,7 @@ impl Partners {
     }
 
     /// Partners in the order of [`Placement::Hdfs`]; anywhere where no host lies as it should.
-    fn draw_hdfs(&self, hub: usize, racks: &[u32], chance: &mut Stream) -> Vec<HostId> {
+    fn draw_hdfs(&self, hub: usize, racks: &[u32], chance: &mut RandomStream) -> Vec<HostId> {
         let mut drawn = Vec::with_capacity(self.many);
         while drawn.len() < self.many {
             let free = |at: &usize| self.racks[*at] != self.homes[hub] && !drawn.contains(at);
@@ -322,7 +323,7 @@ impl Partners {
     }
 
     /// Partners of which each set is equally likely.
-    fn draw_any(&self, hub: usize, chance: &mut Stream) -> Vec<HostId> {
+    fn draw_any(&self, hub: usize, chance: &mut RandomStream) -> Vec<HostId> {
         let elsewhere = |at: &usize| self.racks[*at] != self.homes[hub];
         if self.count(hub) < 4 * self.many || self.count(hub) < self.pool.len() / 2 {
             let eligible: Vec<_> = (0..self.pool.len()).filter(elsewhere).map(|at| self.pool[at]).collect();
@@ -363,7 +364,7 @@ struct Sessions {
     at: Instant,
     begun: u64,
     /// Chance of gaps, hubs and partners.
-    chance: [Stream; 3],
+    chance: [RandomStream; 3],
     /// The flows of the latest session that start with the first packet of the flow before them.
     chain: Vec<Flow>,
 }

@@ -1,18 +1,19 @@
 use std::collections::VecDeque;
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
 use pullnet_units::{BitsPerSec, Bytes, HostId, Instant, Picos};
 
 use super::partners::{Pairs, Partners};
 use super::plan::below;
-use crate::agenda::Planner;
+use crate::agenda::{Flow, Planner};
+use crate::distribution::SizeDistribution;
+use crate::error::Problem;
 use crate::hosts::Hosts;
 use crate::import::{VolumeList, parse_volumes};
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::sizes::FileName;
-use crate::{Flow, Problem, SizeDistribution};
 
 settings! {
     /// Background load: in every interval just as many bytes are offered, all senders together, as a log-normal law or
@@ -175,7 +176,7 @@ enum Volumes {
 
 impl Volumes {
     /// The next one; `None` after the last.
-    fn draw(&mut self, chance: &mut Stream) -> Option<f64> {
+    fn draw(&mut self, chance: &mut RandomStream) -> Option<f64> {
         match self {
             Self::Law(law) => Some(law.draw(chance)),
             Self::List(list) => list.pop_front(),
@@ -214,7 +215,7 @@ impl LogNormal {
     }
 
     /// By Box and Muller, with functions that are the same on every machine.
-    fn draw(&self, chance: &mut Stream) -> f64 {
+    fn draw(&self, chance: &mut RandomStream) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - chance.unit()));
         let normal = radius * libm::cos(core::f64::consts::TAU * chance.unit());
         self.mean * libm::exp(self.sigma * (normal - self.sigma / 2.0))
@@ -248,10 +249,10 @@ struct Load {
     carry: f64,
     current: Interval,
     /// Chance has a stream for each purpose.
-    draws: Stream,
-    ends: Stream,
-    bytes: Stream,
-    times: Stream,
+    draws: RandomStream,
+    ends: RandomStream,
+    bytes: RandomStream,
+    times: RandomStream,
 }
 
 impl Load {

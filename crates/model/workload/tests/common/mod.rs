@@ -7,14 +7,14 @@ use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{BitsPerSec, Bytes, FlowId, Instant, Picos};
 use pullnet_workload::{
-    CheckedWorkload, Completion, Cue, FlowStart, Instruction, Network, Prepared, TrafficSpec, Workload,
+    CheckedWorkload, Completion, Cue, FlowStart, HostLayout, Instruction, Prepared, TrafficSpec, Workload,
     WorkloadSpec,
 };
 
 pub const SIGNAL: Picos = Picos::from_micros(1);
 
-pub fn network(hosts: u32) -> Network {
-    Network::uniform(hosts, BitsPerSec::gbps(10))
+pub fn network(hosts: u32) -> HostLayout {
+    HostLayout::uniform(hosts, BitsPerSec::gbps(10))
 }
 
 pub fn workload(spec: &WorkloadSpec, hosts: u32, seed: u64) -> Workload {

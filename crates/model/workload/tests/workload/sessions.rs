@@ -6,16 +6,19 @@ use crate::common::{SIGNAL, network, refusal_of};
 use pullnet_rng::Seed;
 use pullnet_units::{BitsPerSec, FlowId, HostId, Instant};
 use pullnet_workload::{
-    CheckedWorkload, Copies, Cue, Fetch, FileName, FlowSize, FlowStart, Flows, Instruction, Join, Joins,
-    Network, Parts, Pattern, Placement, Replicate, TrafficSpec, WorkloadSpec,
+    CheckedWorkload, Copies, Cue, Fetch, FileName, FlowSize, FlowStart, Flows, HostLayout, Instruction, Join,
+    Joins, Parts, Pattern, Placement, Replicate, TrafficSpec, WorkloadSpec,
 };
 
 /// Forty hosts in racks of four.
-fn racks() -> Network {
-    Network { racks: (0..40).map(|host| host / 4).collect(), ..Network::uniform(40, BitsPerSec::gbps(10)) }
+fn racks() -> HostLayout {
+    HostLayout {
+        racks: (0..40).map(|host| host / 4).collect(),
+        ..HostLayout::uniform(40, BitsPerSec::gbps(10))
+    }
 }
 
-fn starts_in(spec: &WorkloadSpec, network: &Network) -> (Vec<FlowStart>, Joins) {
+fn starts_in(spec: &WorkloadSpec, network: &HostLayout) -> (Vec<FlowStart>, Joins) {
     let checked = CheckedWorkload::new(spec, network, Seed(7)).unwrap_or_else(|e| panic!("{e:?}"));
     let (mut workload, mut out) = (checked.start(SIGNAL), Vec::new());
     workload.starts_before(Instant(u64::MAX), &mut out);
@@ -138,7 +141,7 @@ fn a_session_of_more_hosts_than_there_are_is_refused() {
     let wide = Replicate { receivers: 8, ..Replicate::default() };
     let refused = refusal_of(&WorkloadSpec::of([TrafficSpec::new(wide)]), 8);
     assert!(refused.contains("more than the 7 hosts") && refused.contains("use at most 7"), "{refused}");
-    let one_rack = Network { racks: (0..8).map(|_| 0).collect(), ..network(8) };
+    let one_rack = HostLayout { racks: (0..8).map(|_| 0).collect(), ..network(8) };
     let near = |outside_rack| {
         let near = Fetch { outside_rack, ..Fetch::default() };
         WorkloadSpec::of([TrafficSpec::new(near)]).check(&one_rack)
@@ -197,7 +200,7 @@ fn hdfs_puts_the_second_and_third_copy_into_another_rack() {
         assert_eq!((near == 0, drawn.len()), (outside_rack, 40));
     }
     // In a single rack there is no other one: copies lie anywhere.
-    let one_rack = Network { racks: (0..8).map(|_| 0).collect(), ..network(8) };
+    let one_rack = HostLayout { racks: (0..8).map(|_| 0).collect(), ..network(8) };
     let hdfs = Fetch { placement: Placement::Hdfs, outside_rack: false, ..Fetch::default() };
     assert_eq!(starts_in(&WorkloadSpec::of([TrafficSpec::new(hdfs)]), &one_rack).0.len(), 24);
 }

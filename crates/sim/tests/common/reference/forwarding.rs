@@ -1,13 +1,13 @@
 //! The ways of packets: the next port of a switch, copies for groups of receivers, and links that fail.
 
 use pullnet_qdisc::Discipline;
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_scenario::{Forwarding, Scenario};
 use pullnet_topology::{Hop, Link, LinkRef, LinkState, NodeKind, Topology};
 use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, NodeId, PortId};
 
 use super::parcel::Parcel;
-use super::{Place, Reference};
+use super::{Process, Reference};
 
 /// One sender and its receivers.
 pub(super) struct Group {
@@ -51,7 +51,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     /// Whether `link` loses a packet that leaves at `at` and would be at the other end with its last bit at `arrival`.
-    pub(super) fn loses(&mut self, place: Place, at: u64, arrival: u64) -> bool {
+    pub(super) fn loses(&mut self, place: Process, at: u64, arrival: u64) -> bool {
         let Some(faults) = self.scenario.faults.get(self.link_of(place)) else { return false };
         let state = faults.at(Instant(at));
         let fails = |(when, state): &(Instant, LinkState)| at < when.0 && when.0 < arrival && !state.up;
@@ -61,18 +61,18 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         self.chance(place).unit() >= (1.0 - state.loss) * (1.0 - state.corrupt)
     }
 
-    pub(super) fn link_of(&self, place: Place) -> LinkRef {
+    pub(super) fn link_of(&self, place: Process) -> LinkRef {
         match place {
-            Place::Host(host) => LinkRef::Nic(HostId::new(host as u32)),
-            Place::Port(port) => LinkRef::Port(PortId::new(port as u32)),
+            Process::Host(host) => LinkRef::Nic(HostId::new(host as u32)),
+            Process::Port(port) => LinkRef::Port(PortId::new(port as u32)),
         }
     }
 
     /// Random numbers of the sending end of a link.
-    pub(super) fn chance(&mut self, place: Place) -> &mut SmallStream {
+    pub(super) fn chance(&mut self, place: Process) -> &mut SmallRandomStream {
         match place {
-            Place::Host(host) => &mut self.hosts[host].chance,
-            Place::Port(port) => &mut self.ports[port].chance,
+            Process::Host(host) => &mut self.hosts[host].chance,
+            Process::Port(port) => &mut self.ports[port].chance,
         }
     }
 
@@ -82,7 +82,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     /// The port of switch `node` by which `parcel`, which arrives at `at` from the end of a link at `from`, goes on.
-    pub(super) fn port_at(&mut self, from: Place, node: NodeId, parcel: &Parcel, at: u64) -> PortId {
+    pub(super) fn port_at(&mut self, from: Process, node: NodeId, parcel: &Parcel, at: u64) -> PortId {
         let topology = self.topology();
         let on_path = topology.table_port(node, parcel.from, parcel.to, parcel.label);
         if let (Forwarding::Path, Some(port)) = (self.scenario.forwarding, on_path) {
@@ -136,7 +136,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
 
     /// When a packet that is on the link from `from` during `span` arrives at a switch that sends it on at rate `to`: with its last
     /// bit, or with its header where it cuts through.
-    fn at_switch(&self, from: Place, span: (u64, u64), to: BitsPerSec, parcel: &Parcel) -> u64 {
+    fn at_switch(&self, from: Process, span: (u64, u64), to: BitsPerSec, parcel: &Parcel) -> u64 {
         let link = self.topology().link(self.link_of(from));
         let rate = self.rate_at(self.link_of(from), span.0);
         let through = self.topology().cut_through.is_some_and(|cut| cut.to_faster || rate >= to);
@@ -144,7 +144,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     /// When the header of a packet that leaves at `at` is at the other end of a link.
-    fn header_arrives(&self, from: Place, at: u64, parcel: &Parcel) -> u64 {
+    fn header_arrives(&self, from: Process, at: u64, parcel: &Parcel) -> u64 {
         let link = self.link_of(from);
         let headers = self.scenario.transports.iter().map(|carried| carried.config.framing().header);
         let header = headers.min().unwrap().min(parcel.wire);
@@ -155,7 +155,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     /// `parcel` is on the link from `from` to switch `node` during `span`, and is not lost.
     pub(super) fn enter_switch(
         &mut self,
-        from: Place,
+        from: Process,
         span: (u64, u64),
         (node, ingress): (NodeId, u16),
         parcel: Parcel,
@@ -180,7 +180,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     /// A packet for a group goes on to each port of switch `node` that its tree has there.
-    fn copy(&mut self, from: Place, span: (u64, u64), (node, ingress): (NodeId, u16), parcel: Parcel) {
+    fn copy(&mut self, from: Process, span: (u64, u64), (node, ingress): (NodeId, u16), parcel: Parcel) {
         let at = span.1 + self.topology().link(self.link_of(from)).delay.0;
         let branches = self.branches(&parcel, node, at);
         if branches.is_empty() {
@@ -203,13 +203,13 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     }
 
     /// A packet is lost on the link from `from`.
-    pub(super) fn lost(&mut self, from: Place, parcel: &Parcel) {
+    pub(super) fn lost(&mut self, from: Process, parcel: &Parcel) {
         if parcel.signal.is_some() {
             return;
         }
         match from {
-            Place::Host(host) => self.hosts[host].counts.lost += 1,
-            Place::Port(port) => self.ports[port].counts.lost += 1,
+            Process::Host(host) => self.hosts[host].counts.lost += 1,
+            Process::Port(port) => self.ports[port].counts.lost += 1,
         }
         self.note_loss(parcel);
     }

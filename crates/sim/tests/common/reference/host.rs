@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_qdisc::{Discipline, Rank};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_topology::HostPeer;
 use pullnet_transport::{
     Class, ConnId, Event, FlowSpec, GroupMember, HopView, HostAddr, Received, Source, Transmit,
@@ -14,7 +14,7 @@ use pullnet_workload::{Cue, FlowStart, Join, Part};
 use super::endpoint::Endpoint;
 use super::parcel::{Packed, Parcel};
 use super::port::Paused;
-use super::{Counts, Inbox, Place, Reference};
+use super::{Counts, Inbox, Process, Reference};
 
 pub(super) struct Host {
     pub(super) inbox: Inbox,
@@ -33,7 +33,7 @@ pub(super) struct Host {
     /// A packet of a paused priority.
     pub(super) held_back: Option<Parcel>,
     /// Random numbers of the NIC's link, and of the switch behind it.
-    pub(super) chance: SmallStream,
+    pub(super) chance: SmallRandomStream,
     /// Counters of the NIC.
     pub(super) counts: Counts,
 }
@@ -208,7 +208,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             (host.held_back, host.ready_at) = (Some(parcel), host.paused.until);
             return;
         }
-        let (link, place) = (topology.hosts[id].link, Place::Host(number));
+        let (link, place) = (topology.hosts[id].link, Process::Host(number));
         let leaves = at + self.rate_at(self.link_of(place), at).serialization(Bytes(parcel.wire.into())).0;
         let (host, arrival) = (&mut self.hosts[number], leaves + link.delay.0);
         host.free_at = leaves;

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, order};
-use pullnet_rng::{Seed, SmallStream};
+use pullnet_rng::{Seed, SmallRandomStream};
 use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_topology::{HostPeer, Link, Peer, Topology};
 use pullnet_units::{Bytes, HostId, Id, Instant, NodeId, Picos, PortId};
@@ -60,7 +60,7 @@ type Inbox = BTreeMap<(u64, u16, u64), Parcel>;
 
 /// A place where something can happen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Place {
+enum Process {
     Host(usize),
     Port(usize),
 }
@@ -76,7 +76,7 @@ pub struct Reference<'a, Q: Discipline<Parcel>> {
     departures: u64,
     at_hop: Vec<AtHop>,
     /// Random numbers of switches that choose a port when a packet arrives, by node.
-    choices: Vec<SmallStream>,
+    choices: Vec<SmallRandomStream>,
     /// See [`forwarding::places_of_ports`].
     places: Vec<u32>,
     groups: Vec<Group>,
@@ -174,16 +174,16 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
     /// Lets everything happen before `end`.
     pub fn run(&mut self, end: Instant) {
         loop {
-            let hosts = (0..self.hosts.len()).map(|host| (self.host_turn(host).0, Place::Host(host)));
-            let ports = (0..self.ports.len()).map(|port| (self.port_next(port), Place::Port(port)));
+            let hosts = (0..self.hosts.len()).map(|host| (self.host_turn(host).0, Process::Host(host)));
+            let ports = (0..self.ports.len()).map(|port| (self.port_next(port), Process::Port(port)));
             let (at, place) = hosts.chain(ports).min().expect("a host at least");
             if self.next_interval(Instant(at), end) {
                 continue;
             }
             match place {
                 _ if at >= end.0 => return self.abandon_flows(),
-                Place::Host(host) => self.host_step(host),
-                Place::Port(port) => self.port_step(port),
+                Process::Host(host) => self.host_step(host),
+                Process::Port(port) => self.port_step(port),
             }
         }
     }

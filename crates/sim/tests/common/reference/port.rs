@@ -1,14 +1,14 @@
 //! Egress ports of switches, and the events at them.
 
 use pullnet_qdisc::{Discipline, Outcome, Signal};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_topology::{HostPeer, Peer};
 use pullnet_transport::Fate;
 use pullnet_units::{BitsPerSec, Bytes, Id, PortId};
 
 use super::parcel::Parcel;
 use super::surroundings::Surroundings;
-use super::{Counts, Inbox, Place, Reference};
+use super::{Counts, Inbox, Process, Reference};
 
 /// Paused priorities at the sending end of a link, and the end of the pause.
 #[derive(Clone, Copy, Default)]
@@ -36,7 +36,7 @@ pub(super) struct Port<Q> {
     pub(super) inbox: Inbox,
     pub(super) queue: Q,
     pub(super) serving: Option<u64>,
-    pub(super) chance: SmallStream,
+    pub(super) chance: SmallRandomStream,
     pub(super) counts: Counts,
     pub(super) paused: Paused,
     /// Latest signal for the other end; when it is repeated; since when it waits to be sent.
@@ -154,7 +154,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
 
     /// A pause frame goes to the other end of the link of port `number`.
     pub(super) fn send_signal(&mut self, number: usize, at: u64, signal: Signal) {
-        let (own, place) = (&self.topology().ports[PortId::new(number as u32)], Place::Port(number));
+        let (own, place) = (&self.topology().ports[PortId::new(number as u32)], Process::Port(number));
         let leaves = at + self.rate_at(self.link_of(place), at).serialization(Bytes(64)).0;
         let port = &mut self.ports[number];
         (port.serving, port.signalling, port.pending) = (Some(leaves), true, None);
@@ -198,7 +198,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         let first = self.topology().nodes[own.node].ports.start;
         let back = Parcel { from: header.to, to: header.from, fate: Fate::Returned, ..header };
         let arrival = at + self.recirculation;
-        let port = self.port_at(Place::Port(number), own.node, &back, arrival);
+        let port = self.port_at(Process::Port(number), own.node, &back, arrival);
         self.arrive_at_port(port, arrival, 1 << 15 | (number as u32 - first) as u16, back);
     }
 
@@ -209,7 +209,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         let own = &self.topology().ports[PortId::new(number as u32)];
         let parcel = self.act(number, at, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
         let Some(parcel) = parcel else { return };
-        let place = Place::Port(number);
+        let place = Process::Port(number);
         let leaves = at + self.rate_at(self.link_of(place), at).serialization(Bytes(parcel.wire.into())).0;
         let (port, arrival) = (&mut self.ports[number], leaves + own.link.delay.0);
         port.serving = Some(leaves);

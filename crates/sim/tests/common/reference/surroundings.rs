@@ -1,7 +1,7 @@
 //! Surroundings of a queue in the reference.
 
 use pullnet_qdisc::{Context, Outcome, Rank, Signal};
-use pullnet_rng::SmallStream;
+use pullnet_rng::SmallRandomStream;
 use pullnet_transport::{Header, Hop, Protocol, Transport};
 use pullnet_units::{BitsPerSec, Instant};
 
@@ -22,7 +22,7 @@ pub(super) fn at_hop_of<P: Protocol>() -> AtHop {
 pub(super) struct Surroundings<'a> {
     pub(super) now: u64,
     pub(super) rate: BitsPerSec,
-    pub(super) chance: &'a mut SmallStream,
+    pub(super) chance: &'a mut SmallRandomStream,
     pub(super) outcomes: Vec<Outcome<Parcel>>,
     pub(super) paused: u8,
     /// Pauses signalled by the queue, by the link into the switch.

@@ -1,14 +1,14 @@
 //! Bootstrap results for samples from known laws.
 
 use pullnet_fitting::{Distance, Kind, Sample, repeats};
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 
-fn pareto(size: usize, alpha: f64, stream: &mut Stream) -> Vec<f64> {
+fn pareto(size: usize, alpha: f64, stream: &mut RandomStream) -> Vec<f64> {
     (0..size).map(|_| (1.0 - stream.unit()).powf(-1.0 / (alpha - 1.0))).collect()
 }
 
 /// Uniformly distributed over ten values: no tail of them is a power law.
-fn ten_values(size: usize, stream: &mut Stream) -> Vec<f64> {
+fn ten_values(size: usize, stream: &mut RandomStream) -> Vec<f64> {
     (0..size).map(|_| f64::from(1 + stream.below(10))).collect()
 }
 

@@ -1,14 +1,15 @@
 //! The rules of one host: reactions to packets, to timers, and to a free link.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
     SendCounts, Side, TimerKind, Transmit, WireLen,
 };
 use pullnet_units::{Instant, Picos};
 
-use crate::{StencilNameConfig, StencilNameHeader};
+use crate::config::StencilNameConfig;
+use crate::header::StencilNameHeader;
 
 /// The sending half of a connection.
 pub struct Sender {
@@ -49,7 +50,7 @@ pub type StencilNameEndpoint = Endpoint<StencilNameRules>;
 /// The state that belongs to no flow.
 pub struct StencilNameRules {
     config: StencilNameConfig,
-    chance: Stream,
+    chance: RandomStream,
     /// Senders with a packet for the link.
     ready: RoundRobin,
 }
@@ -61,7 +62,7 @@ fn patience(config: &StencilNameConfig) -> Picos {
 
 impl StencilNameRules {
     /// A host without connections.
-    pub fn endpoint(config: &StencilNameConfig, chance: Stream) -> StencilNameEndpoint {
+    pub fn endpoint(config: &StencilNameConfig, chance: RandomStream) -> StencilNameEndpoint {
         let rules = Self { config: config.clone(), chance, ready: RoundRobin::default() };
         Endpoint::new(rules, patience(config))
     }

@@ -3,30 +3,16 @@
 
 extern crate alloc;
 
+mod config;
 mod endpoint;
 mod header;
 
+pub use config::StencilNameConfig;
 pub use endpoint::{StencilNameEndpoint, StencilNameRules};
 pub use header::StencilNameHeader;
 
-use pullnet_rng::Stream;
-use pullnet_settings::settings;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
-use pullnet_units::{Bytes, Picos};
-
-settings! {
-    /// Settings of stencil-name hosts.
-    pub struct StencilNameConfig {
-        /// Payload of a full packet. Bytes.
-        mtu: Bytes = "9000 B" in "1 B" => "60000 B",
-        /// Bytes on the wire of an ACK, and of the header of a data packet.
-        header: Bytes = "64 B" in "1 B" => "128 B",
-        /// Time after which a packet without ACK is retransmitted.
-        timeout: Picos = "1 ms" in "1 us" => "100 s",
-        /// Timeouts in a row after which a flow fails.
-        retries: u32 = 100 in 1 => 10000,
-    }
-}
 
 /// The protocol as the registry lists it.
 pub struct StencilName;
@@ -43,7 +29,7 @@ impl Protocol for StencilName {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
-    fn endpoint(config: &StencilNameConfig, _host: HostInfo, chance: Stream) -> StencilNameEndpoint {
+    fn endpoint(config: &StencilNameConfig, _host: HostInfo, chance: RandomStream) -> StencilNameEndpoint {
         StencilNameRules::endpoint(config, chance)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use pullnet_qdisc::{ClassRule, Classes, Context, Discipline, Item, Outcome, Signal};
-use pullnet_rng::{Seed, SmallStream};
+use pullnet_rng::{Seed, SmallRandomStream};
 use pullnet_transport::{
     Awaited, Class, ConnId, Event, Fate, FlowSpec, FlowStatus, Header, Hop, HostAddr, HostInfo, Medium,
     Packed, Protocol, Received, Transport,
@@ -128,7 +128,7 @@ pub struct Net<T, R: Watched> {
     trunk: bool,
     rules: R::Rules,
     at_hop: AtHop,
-    chance: SmallStream,
+    chance: SmallRandomStream,
     order: u64,
     /// The virtual time.
     pub now: Instant,

@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules, SmallQueue};
 use pullnet_pull::HostLink;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
 };
@@ -68,7 +68,7 @@ pub struct FastpassRules {
 
 impl FastpassRules {
     /// A host without flows.
-    pub fn endpoint(config: &FastpassConfig, host: HostInfo, mut chance: Stream) -> FastpassEndpoint {
+    pub fn endpoint(config: &FastpassConfig, host: HostInfo, mut chance: RandomStream) -> FastpassEndpoint {
         let liaison = Liaison::new(config.arbiters());
         let ahead = (chance.unit() * 2.0 - 1.0) * config.clock_offset.0 as f64;
         let rules = Self {

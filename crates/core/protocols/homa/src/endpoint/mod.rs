@@ -2,7 +2,7 @@
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink, Policy, Queued};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Awaited, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind, Transmit};
 use pullnet_units::{Instant, WireLen};
 
@@ -28,7 +28,7 @@ pub struct HomaRules {
 
 impl HomaRules {
     /// A host without messages.
-    pub fn endpoint(config: &HomaConfig, chance: Stream) -> HomaEndpoint {
+    pub fn endpoint(config: &HomaConfig, chance: RandomStream) -> HomaEndpoint {
         let rules = Self {
             link: HostLink::new(Policy::Srpt, config.paths, chance),
             waiting: FlowOrder::new(Policy::Srpt),

@@ -4,7 +4,7 @@
 use alloc::collections::BTreeSet;
 
 use pullnet_connections::{Connections, Finished, SmallQueue};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, TimerKind, Transmit,
     Transport,
@@ -70,7 +70,7 @@ pub struct MultipathEndpoint<C: Control> {
     receivers: Connections<Receiver>,
     rules: Rules,
     multipath: Multipath,
-    chance: Stream,
+    chance: RandomStream,
     /// Ended connections that late packets may not open again.
     received: Finished,
     /// Ended connections whose number may not be used again yet.
@@ -91,7 +91,7 @@ impl<C: Control> MultipathEndpoint<C> {
         multipath: Multipath,
         control: C::Rules,
         host: HostInfo,
-        chance: Stream,
+        chance: RandomStream,
     ) -> Self {
         let silence = rules.patience().saturating_add(rules.time_wait);
         // Subflows are given up here, where consecutive timeouts are counted, too.

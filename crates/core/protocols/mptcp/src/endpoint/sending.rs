@@ -1,6 +1,6 @@
 //! The sending side of a host.
 
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     ConnId, Event, FailureReason, FlowSpec, HostAddr, Received, SendCounts, Transmit, Transport,
 };
@@ -249,6 +249,6 @@ impl<C: Control> MultipathEndpoint<C> {
 }
 
 /// The SYN may have been lost on a path that is down: nothing binds it to that path yet.
-fn redraw(sender: &mut Sender, index: usize, chance: &mut Stream) {
+fn redraw(sender: &mut Sender, index: usize, chance: &mut RandomStream) {
     sender.redraw_path(index, chance);
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_mptcp::{Coupling, Mptcp, MptcpConfig, MptcpEndpoint, MultipathHeader};
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_transport::{
     ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, Transmit, Transport,
 };
@@ -59,7 +59,7 @@ struct Net {
     /// Whether packets are dropped at random before a queue is full: without that, the flow with the largest window meets
     /// nearly every full queue, and small ones are spared.
     random: bool,
-    chance: Stream,
+    chance: RandomStream,
     /// Payload by sender.
     delivered: Vec<u64>,
     /// Sender of each of the receiver's slots.

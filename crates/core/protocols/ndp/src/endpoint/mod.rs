@@ -7,7 +7,7 @@ use core::mem::offset_of;
 
 use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_pull::{Pacer, PullQueue};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
     TimerKind, Transmit, Transport,
@@ -57,7 +57,7 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     /// Senders that could retransmit a packet or send a new one.
     ready_again: RoundRobin,
     ready_new: RoundRobin,
-    chance: Stream,
+    chance: RandomStream,
     receivers: Connections<Receiver, S>,
     senders: Connections<Sender, S>,
     rules: Rules,
@@ -76,14 +76,14 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
 
 impl NdpEndpoint {
     /// NDP on `host`, with a hasher that gives the same results everywhere.
-    pub fn new(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
+    pub fn new(config: &NdpConfig, host: HostInfo, chance: RandomStream) -> Self {
         Self::with_hashes(config, host, chance)
     }
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// NDP on `host`, with the hasher `S`.
-    pub fn with_hashes(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
+    pub fn with_hashes(config: &NdpConfig, host: HostInfo, chance: RandomStream) -> Self {
         let rules = Rules::new(config, host.rate);
         Self {
             // The receiver has forgotten the number by then.

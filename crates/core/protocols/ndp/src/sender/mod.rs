@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use pullnet_pull::PathSet;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Awaited, ConnId, FlowSpec, FlowStatus, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos, Side};
 
@@ -26,7 +26,7 @@ pub(crate) use transmit::Ready;
 pub(crate) struct Context<'a> {
     pub now: Instant,
     pub rules: &'a Rules,
-    pub chance: &'a mut Stream,
+    pub chance: &'a mut RandomStream,
 }
 
 /// The sending half of a connection, aligned to a cache line, so that it touches and prefetches as few of them as possible.
@@ -122,7 +122,7 @@ impl Sender {
     }
 
     /// Memory that the next call will read.
-    pub fn prefetch_targets(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+    pub fn prefetch_targets(&self, chance: &mut RandomStream, visit: &mut impl FnMut(*const u8)) {
         self.window.prefetch_targets().into_iter().for_each(&mut *visit);
         self.paths.prefetch_targets(1, chance, visit);
     }

@@ -91,7 +91,7 @@ mod tests {
     use pullnet_units::{BitsPerSec, Instant};
 
     use super::*;
-    use crate::NdpConfig;
+    use crate::config::NdpConfig;
 
     #[test]
     fn the_last_number_is_the_largest_but_one() {

@@ -1,7 +1,7 @@
 //! Departures from a sender: rules 1 and 7.
 
 use pullnet_pull::WINDOW;
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::Transmit;
 use pullnet_units::WireLen;
 
@@ -119,7 +119,7 @@ impl Sender {
     }
 
     /// A path for a PROBE. It is chosen outside of the rounds, so that data packets still use their paths evenly.
-    pub fn probe_path(&self, chance: &mut Stream) -> u16 {
+    pub fn probe_path(&self, chance: &mut RandomStream) -> u16 {
         self.paths.any(chance)
     }
 

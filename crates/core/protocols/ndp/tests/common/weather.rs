@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::channel::{Channel, Passage};
 use pullnet_transport::{Class, Fate, Transmit};
 use pullnet_units::{BitsPerSec, Instant, Picos};
@@ -33,7 +33,12 @@ pub struct Weather {
 }
 
 impl Weather {
-    pub fn passages(&self, now: Instant, packet: &Transmit<NdpHeader>, chance: &mut Stream) -> Vec<Passage> {
+    pub fn passages(
+        &self,
+        now: Instant,
+        packet: &Transmit<NdpHeader>,
+        chance: &mut RandomStream,
+    ) -> Vec<Passage> {
         if now > Instant::ZERO.after(self.clears) {
             return clear();
         }
@@ -44,7 +49,7 @@ impl Weather {
         (0..copies).map(|_| self.passage(packet, chance)).collect()
     }
 
-    fn passage(&self, packet: &Transmit<NdpHeader>, chance: &mut Stream) -> Passage {
+    fn passage(&self, packet: &Transmit<NdpHeader>, chance: &mut RandomStream) -> Passage {
         let drawn = chance.below(100);
         let fate = match packet.class {
             Class::Data if drawn < self.trim => Fate::Trimmed,

@@ -624,7 +624,7 @@ fn order(nic: Nic) -> Vec<ConnId> {
 #[test]
 fn connections_take_turns_at_the_link_or_wait_in_one_line() {
     let (one, other) = (CONN, ConnId::new(8));
-    assert_eq!(order(Nic::Turns), [one, other, one, other, one, other]);
+    assert_eq!(order(Nic::RoundRobin), [one, other, one, other, one, other]);
     assert_eq!(order(Nic::Fifo), [one, one, one, one, other, other]);
 }
 

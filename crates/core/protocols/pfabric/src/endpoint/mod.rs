@@ -2,7 +2,7 @@
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules};
 use pullnet_pull::{HostLink, Policy, Queued};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{Awaited, Fate, FlowSpec, FlowStatus, Received, Side, TimerKind, Transmit};
 use pullnet_units::Instant;
 
@@ -25,7 +25,7 @@ pub struct PfabricRules {
 
 impl PfabricRules {
     /// A host without flows.
-    pub fn endpoint(config: &PfabricConfig, chance: Stream) -> PfabricEndpoint {
+    pub fn endpoint(config: &PfabricConfig, chance: RandomStream) -> PfabricEndpoint {
         let policy = if config.rank == RankBy::Left { Policy::Srpt } else { Policy::Edf };
         let link = HostLink::new(policy, config.paths, chance);
         let rules = Self { link, config: config.clone() };

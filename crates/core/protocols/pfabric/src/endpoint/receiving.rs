@@ -1,6 +1,6 @@
 //! The receiving side of a host: it acknowledges every packet.
 
-use pullnet_connections::{Admitted, Flows};
+use pullnet_connections::{Admitted, Flows, Receipt};
 use pullnet_transport::{ConnId, HostAddr, Transmit};
 use pullnet_units::{Instant, Picos, WireLen};
 
@@ -20,28 +20,6 @@ impl PfabricRules {
         flows.control.push(Transmit::control(to, path, wire, header));
     }
 
-    /// Finds the connection or opens it: any data packet may be the first to arrive. A packet of a finished connection
-    /// is answered.
-    fn receiver_for(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        (peer, conn): (HostAddr, ConnId),
-        paths: u16,
-        answers: Option<u32>,
-    ) -> Option<u32> {
-        let silence = self.silence();
-        match flows.admit(now, (peer, conn), silence, || self.link.paths_to(paths)) {
-            Admitted::Open(slot) => Some(slot),
-            Admitted::Ended(paths) => {
-                let header = PfabricHeader::Ack { conn, cumulative: 0, answers, finished: true };
-                self.acknowledge(flows, peer, paths, header);
-                None
-            }
-            Admitted::Stray => None,
-        }
-    }
-
     /// How long a sender may be silent before its receiver is forgotten.
     pub(super) fn silence(&self) -> Picos {
         self.config.give_up.saturating_mul(2)
@@ -51,40 +29,38 @@ impl PfabricRules {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        from: (HostAddr, ConnId),
+        (peer, conn): (HostAddr, ConnId),
         paths: u16,
         (seq, last): (u32, bool),
         bytes: u32,
     ) {
-        let Some(slot) = self.receiver_for(flows, now, from, paths, Some(seq)) else { return };
-        let Some(receiver) = flows.take_data(now, slot, (seq, last), bytes) else { return };
-        let (peer, conn) = from;
-        let (finished, cumulative) = (receiver.is_complete(), receiver.cumulative());
-        let paths = receiver.paths;
-        self.acknowledge(
-            flows,
-            peer,
-            paths,
-            PfabricHeader::Ack { conn, cumulative, answers: Some(seq), finished },
-        );
-        if finished {
-            flows.finish(now, slot, peer, conn);
-        }
+        let (silence, link) = (self.silence(), &mut self.link);
+        let receipt = flows.receive(now, (peer, conn), (seq, last), bytes, silence, || link.paths_to(paths));
+        let Some(Receipt { paths, cumulative, finished }) = receipt else { return };
+        let header = PfabricHeader::Ack { conn, cumulative, answers: Some(seq), finished };
+        self.acknowledge(flows, peer, paths, header);
     }
 
+    /// A probe is answered with what has arrived, also if it opens the connection or that has ended.
     pub(super) fn on_probe(
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        from: (HostAddr, ConnId),
+        (peer, conn): (HostAddr, ConnId),
         paths: u16,
     ) {
-        let Some(slot) = self.receiver_for(flows, now, from, paths, None) else { return };
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        receiver.last_heard = now;
-        let (cumulative, conn) = (receiver.cumulative(), receiver.conn);
-        let (peer, paths) = (receiver.peer, receiver.paths);
-        let header = PfabricHeader::Ack { conn, cumulative, answers: None, finished: false };
+        let silence = self.silence();
+        let (paths, cumulative, finished) =
+            match flows.admit(now, (peer, conn), silence, || self.link.paths_to(paths)) {
+                Admitted::Open(slot) => {
+                    let Some(receiver) = flows.receivers.get_mut(slot) else { return };
+                    receiver.last_heard = now;
+                    (receiver.paths, receiver.cumulative(), false)
+                }
+                Admitted::Ended(paths) => (paths, 0, true),
+                Admitted::Stray => return,
+            };
+        let header = PfabricHeader::Ack { conn, cumulative, answers: None, finished };
         self.acknowledge(flows, peer, paths, header);
     }
 }

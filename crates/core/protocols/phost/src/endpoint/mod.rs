@@ -2,7 +2,7 @@
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink};
-use pullnet_rng::Stream;
+use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
 };
@@ -57,7 +57,7 @@ pub struct PhostRules {
 
 impl PhostRules {
     /// A host without flows.
-    pub fn endpoint(config: &PhostConfig, host: HostInfo, chance: Stream) -> PhostEndpoint {
+    pub fn endpoint(config: &PhostConfig, host: HostInfo, chance: RandomStream) -> PhostEndpoint {
         let rules = Self {
             rules: Parameters::new(config, host.rate),
             clock: TokenClock {

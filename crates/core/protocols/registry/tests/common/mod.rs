@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pullnet_protocols::{PROTOCOLS, ProtocolConfig};
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_settings::{Field, Value};
 use pullnet_transport::channel::{Channel, Passage};
 use pullnet_transport::{
@@ -77,7 +77,7 @@ pub struct Weather {
 }
 
 impl Weather {
-    fn passages<H>(&self, now: Instant, packet: &Transmit<H>, chance: &mut Stream) -> Vec<Passage> {
+    fn passages<H>(&self, now: Instant, packet: &Transmit<H>, chance: &mut RandomStream) -> Vec<Passage> {
         if self.death.is_some_and(|death| now >= death) || chance.below(100) < self.lose {
             return Vec::new();
         }
@@ -85,7 +85,7 @@ impl Weather {
         (0..copies).map(|_| self.passage(packet.class, chance)).collect()
     }
 
-    fn passage(&self, class: Class, chance: &mut Stream) -> Passage {
+    fn passage(&self, class: Class, chance: &mut RandomStream) -> Passage {
         let drawn = chance.below(100);
         let fate = match class {
             Class::Data if drawn < self.trim => Fate::Trimmed,

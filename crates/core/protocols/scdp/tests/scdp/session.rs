@@ -1,7 +1,7 @@
 //! SCDP, rule by rule.
 
 use proptest::prelude::*;
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_scdp::{Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader};
 use pullnet_transport::channel::{Channel, Log, Passage};
 use pullnet_transport::{
@@ -282,7 +282,7 @@ fn flows_that_cannot_be_sent_are_refused_with_a_reason() {
 }
 
 /// Random network behaviour: loss, trimming, delay. `lose` and `trim` in percent, `late` in ns.
-fn weather(chance: &mut Stream, lose: u32, trim: u32, late: u64, class: Class) -> Vec<Passage> {
+fn weather(chance: &mut RandomStream, lose: u32, trim: u32, late: u64, class: Class) -> Vec<Passage> {
     if chance.below(100) < lose {
         return Vec::new();
     }

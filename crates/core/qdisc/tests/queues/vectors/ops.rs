@@ -1,6 +1,6 @@
 //! The operations from which the files are made.
 
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use serde_json::{Value, json};
 
 use super::switch::run;
@@ -283,7 +283,7 @@ pub fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
     lines
 }
 
-pub fn any_packet(id: u64, chance: &mut Stream) -> Value {
+pub fn any_packet(id: u64, chance: &mut RandomStream) -> Value {
     let class = ["data", "data", "data", "control", "header", "returned"][chance.below(6) as usize];
     let len = if class == "data" { 65 + chance.below(3000) } else { 64 };
     let coin = if chance.coin() { "arriving" } else { "tail" };

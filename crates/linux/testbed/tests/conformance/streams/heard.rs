@@ -6,7 +6,7 @@ use pullnet_ndp::NdpHeader;
 use pullnet_transport::ConnId;
 use pullnet_wire::{Arrived, Shape};
 
-use crate::frames::{Ear, header};
+use crate::frames::{PacketObserver, header};
 use crate::script::{Kind, Which, reset, token};
 use crate::seen;
 
@@ -20,8 +20,8 @@ pub struct Heard {
     words: BTreeMap<(usize, Kind), String>,
 }
 
-impl Ear for Heard {
-    fn hear(&mut self, from: usize, arrived: &Arrived<'_>) -> Which {
+impl PacketObserver for Heard {
+    fn on_packet(&mut self, from: usize, arrived: &Arrived<'_>) -> Which {
         if matches!(arrived.packet.shape, Shape::Hello | Shape::Cookie { .. }) {
             return token();
         }

@@ -51,7 +51,7 @@ impl Host {
         let Self { engine, io, .. } = self;
         io.receive(BURST, &mut |frame| engine.receive(now, frame)).expect("a socket of ours");
         engine.catch_up(now);
-        self.hear(now);
+        self.deliver_notices(now);
         self.send(now);
     }
 
@@ -69,7 +69,7 @@ impl Host {
     }
 
     /// Delivers the engine's notices to the application.
-    fn hear(&mut self, now: Instant) {
+    fn deliver_notices(&mut self, now: Instant) {
         while let Some(notice) = self.engine.poll_notice() {
             if let Notice::Incoming { service } = notice
                 && let Some(id) = self.engine.accept(service)
@@ -226,7 +226,7 @@ impl<'a> Pair<'a> {
             }
             Act::Read { host, reads } => {
                 hosts[host as usize].reads = reads;
-                hosts[host as usize].hear(now);
+                hosts[host as usize].deliver_notices(now);
             }
             Act::Replace { host } => self.replace(host),
             Act::Rest(long) => self.rests_until = now.after(long),

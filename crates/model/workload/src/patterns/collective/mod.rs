@@ -9,10 +9,10 @@ use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
 use super::plan::{MOST, WaitFor, shuffle};
-use crate::agenda::{Ended, Planner};
+use crate::agenda::{Ended, Flow, Planner, Watch};
+use crate::error::Problem;
 use crate::pattern::{Ends, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
-use crate::{Flow, Problem, Watch};
 use schedule::Schedule;
 
 choice! {

@@ -9,7 +9,7 @@ mod table;
 
 use std::path::PathBuf;
 
-use reasons::{Place, reason};
+use reasons::{RoundTrip, reason};
 use script::{Kernel, Round, Rounds, Script};
 
 /// Recordings of `tools/kernel/windows.py`.
@@ -40,12 +40,12 @@ struct Compared {
 
 impl Compared {
     /// The round trips of all three worlds, subflow by subflow. A flow that is complete in one has no further ones.
-    fn rounds(&self) -> impl Iterator<Item = (Place<'_>, [&Round; 3])> {
+    fn rounds(&self) -> impl Iterator<Item = (RoundTrip<'_>, [&Round; 3])> {
         let subflows = self.theirs.iter().zip(&self.ours).zip(&self.whole).enumerate();
         subflows.flat_map(move |(subflow, ((theirs, ours), whole))| {
             let rounds = theirs.iter().zip(ours).zip(whole).enumerate();
             rounds.map(move |(round, ((theirs, ours), whole))| {
-                let place = Place { kernel: &self.kernel, script: &self.script, subflow, round };
+                let place = RoundTrip { kernel: &self.kernel, script: &self.script, subflow, round };
                 (place, [theirs, ours, whole])
             })
         })
@@ -100,7 +100,7 @@ fn every_reason_explains_a_difference() {
         assert!(used.contains(&known), "{known:?} explains nothing: remove it");
     }
     for entry in reasons::LISTED {
-        let covers = |(place, rounds): (Place<'_>, [&Round; 3])| {
+        let covers = |(place, rounds): (RoundTrip<'_>, [&Round; 3])| {
             entry.covers(&place) && !reasons::agree(rounds[0], rounds[1])
         };
         assert!(all.iter().flat_map(Compared::rounds).any(covers), "{entry:?} covers nothing: remove it");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pullnet_dctcp::{Dctcp, DctcpConfig, DctcpControl};
 use pullnet_mptcp::{Coupling, Mptcp, MptcpConfig, MultipathEndpoint, MultipathHeader};
-use pullnet_rng::{Seed, Stream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_settings::{Settings, Value};
 use pullnet_tcp::{Segment, Tcp, TcpConfig};
 use pullnet_transport::{
@@ -137,7 +137,7 @@ fn like_linux<C: Settings>(mut config: C, script: &Script) -> C {
     config
 }
 
-fn play<T: Watched>(script: &Script, subflows: usize, host: impl Fn(HostInfo, Stream) -> T) -> Rounds {
+fn play<T: Watched>(script: &Script, subflows: usize, host: impl Fn(HostInfo, RandomStream) -> T) -> Rounds {
     let [sender, receiver] = [SENDER, RECEIVER].map(|addr| {
         let info = HostInfo { addr, rate: BitsPerSec::gbps(10) };
         host(info, Seed(1).stream("test.kernel", addr.0.into()))

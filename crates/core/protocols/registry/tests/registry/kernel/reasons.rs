@@ -86,14 +86,14 @@ impl Reason {
 }
 
 /// A round trip of a subflow of a script.
-pub struct Place<'a> {
+pub struct RoundTrip<'a> {
     pub kernel: &'a str,
     pub script: &'a Script,
     pub subflow: usize,
     pub round: usize,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for RoundTrip<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, script, subflow, round } = self;
         write!(f, "Linux {kernel}, {}, subflow {subflow}, round trip {round}", script.name)
@@ -111,7 +111,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    pub fn covers(&self, place: &Place<'_>) -> bool {
+    pub fn covers(&self, place: &RoundTrip<'_>) -> bool {
         let Self { kernel, script, from, .. } = *self;
         place.kernel.starts_with(kernel) && place.script.name == script && place.round >= from
     }
@@ -150,7 +150,7 @@ pub fn agree(one: &Round, other: &Round) -> bool {
 }
 
 /// The reason of a difference: what is listed, or what a calculation shows.
-pub fn reason(place: &Place<'_>, [theirs, ours, whole]: [&Round; 3]) -> Option<Reason> {
+pub fn reason(place: &RoundTrip<'_>, [theirs, ours, whole]: [&Round; 3]) -> Option<Reason> {
     if let Some(entry) = LISTED.iter().find(|entry| entry.covers(place)) {
         return Some(entry.reason);
     }

@@ -12,7 +12,7 @@ const BURST: usize = 64;
 /// Interval between two log lines about the interface.
 const COMPLAINT: Picos = Picos::from_secs(10);
 
-pub(super) struct Network {
+pub(super) struct EngineIo {
     intake: Intake,
     io: Box<dyn PacketIo + Send>,
     pub engine: Engine,
@@ -22,7 +22,7 @@ pub(super) struct Network {
     complained: Option<Instant>,
 }
 
-impl Network {
+impl EngineIo {
     pub fn new(
         io: Box<dyn PacketIo + Send>,
         engine: Engine,
