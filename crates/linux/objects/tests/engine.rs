@@ -248,7 +248,7 @@ fn hosts_that_look_late_keep_the_rate_of_their_links() {
     let long = 4_000_000;
     for look in [0, 20, 50, 100] {
         let weather = Weather { look: Picos::from_micros(look), ..Weather::default() };
-        let (object, mut network) = (bytes(long), Network::new(2, weather, long, 1));
+        let (object, mut network) = (bytes(long), Cluster::new(2, weather, long, 1));
         network.expect(1, Some(0), long);
         network.engines[0].send(Instant::ZERO, address(1), SESSION, long as u64, Box::new(object));
         network.run();
