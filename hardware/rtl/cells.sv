@@ -10,72 +10,67 @@ module cells
     parameter int BANKS = CELL_BYTES * 8 / W
 ) (
     input logic clk,
-    input logic [PORTS-1:0] write,
-    input logic [PORTS-1:0][$clog2(BANKS)-1:0] write_bank,
+    input logic [PORTS-1:0] write_begins,  // at most one
     input cell_t [PORTS-1:0] write_cell,
-    input logic [PORTS-1:0][W-1:0] write_data,
-    input logic [PORTS-1:0] read,
-    input logic [PORTS-1:0][$clog2(BANKS)-1:0] read_bank,
+    input logic [PORTS-1:0][W-1:0] write_data,  // then, and in the BANKS - 1 cycles that follow
+    input logic [PORTS-1:0] read_begins,
     input cell_t [PORTS-1:0] read_cell,
-    output logic [PORTS-1:0][W-1:0] read_data  // four cycles after `read`
+    input logic [PORTS-1:0][$clog2(BANKS)-1:0] read_bank,  // where a port is
+    output logic [PORTS-1:0][W-1:0] read_data  // four cycles later
 );
   localparam int A = $clog2(CELLS);
   localparam int P = $clog2(PORTS);
   logic [BANKS-1:0][W-1:0] bank_out;
-  logic [PORTS-1:0][$clog2(BANKS)-1:0] from1, from2;
+  logic [PORTS-1:0][$clog2(BANKS)-1:0] from1;
   // What ports ask for, from registers: grants come late in a cycle.
-  logic [PORTS-1:0] writes, reads;
-  logic [PORTS-1:0][$clog2(BANKS)-1:0] writes_bank, reads_bank;
+  logic begins;
+  logic [PORTS-1:0][$clog2(BANKS)-1:0] reads_bank;
   cell_t [PORTS-1:0] writes_cell, reads_cell;
   logic [PORTS-1:0][W-1:0] writes_data;
+  // By bank: the port that is there, and the cell. Both go from bank to bank. The rest of a cell that does not fill it
+  // is written with what comes then, and never read.
+  logic [BANKS-1:0][P-1:0] writer;
+  logic [P-1:0] reader;
+  logic [BANKS-1:0] write1;
+  logic [BANKS-1:0][A-1:0] write_at1, read_at1;
+  function automatic logic [P-1:0] number(input logic [PORTS-1:0] one);
+    number = '0;
+    for (int p = 0; p < PORTS; p++) if (one[p]) number |= P'(p);
+  endfunction
   always_ff @(posedge clk) begin
-    writes <= write;
-    writes_bank <= write_bank;
+    begins <= write_begins != 0;
+    writer <= {writer[BANKS-2:0], number(write_begins)};
+    reader <= number(read_begins);
     writes_cell <= write_cell;
     writes_data <= write_data;
-    reads <= read;
     reads_bank <= read_bank;
     reads_cell <= read_cell;
+    write1 <= {write1[BANKS-2:0], begins};
+    write_at1 <= {write_at1[BANKS-2:0], writes_cell[writer[0]][A-1:0]};
+    read_at1 <= {read_at1[BANKS-2:0], reads_cell[reader][A-1:0]};
   end
 
   for (genvar b = 0; b < BANKS; b++) begin : bank
     logic [W-1:0] words[CELLS];
-    logic write1;
-    logic [A-1:0] write_at1, read_at1;
     logic [W-1:0] data1;
-    logic write0;
-    logic [A-1:0] write_at0, read_at0;
-    logic [P-1:0] writer, reader;
-    // At most one port is at this bank. Choosing it by number, not by a mask, halves the logic in front of the memory.
-    always_comb begin
-      write0 = 1'b0;
-      writer = '0;
-      reader = '0;
-      for (int p = 0; p < PORTS; p++) begin
-        if (writes[p] && int'(writes_bank[p]) == b) begin
-          write0 = 1'b1;
-          writer |= P'(p);
-        end
-        if (reads[p] && int'(reads_bank[p]) == b) reader |= P'(p);
-      end
-      write_at0 = writes_cell[writer][A-1:0];
-      read_at0 = reads_cell[reader][A-1:0];
-    end
+    always_ff @(posedge clk) data1 <= writes_data[writer[b]];
     always_ff @(posedge clk) begin
-      write1 <= write0;
-      write_at1 <= write_at0;
-      read_at1 <= read_at0;
-      data1 <= writes_data[writer];
-    end
-    always_ff @(posedge clk) begin
-      if (write1) words[write_at1] <= data1;
-      bank_out[b] <= words[read_at1];
+      if (write1[b]) words[write_at1[b]] <= data1;
+      bank_out[b] <= words[read_at1[b]];
     end
   end
 
+  // The bank that a port has read, as one bit: two sources fit each LUT.
+  logic [PORTS-1:0][BANKS-1:0] from2;
+  logic [PORTS-1:0][W-1:0] chosen;
+  always_comb begin
+    chosen = '0;
+    for (int p = 0; p < PORTS; p++)
+      for (int b = 0; b < BANKS; b++) chosen[p] |= {W{from2[p][b]}} & bank_out[b];
+  end
   always_ff @(posedge clk) begin
     from1 <= reads_bank;
-    from2 <= from1;
-    for (int p = 0; p < PORTS; p++) read_data[p] <= bank_out[from2[p]];
+    for (int p = 0; p < PORTS; p++) for (int b = 0; b < BANKS; b++) from2[p][b] <= int'(from1[p]) == b;
+    read_data <= chosen;
   end
 endmodule

@@ -19,7 +19,6 @@ module egress
     // The packet memory.
     output logic begin_request,
     input logic begin_grant,
-    output logic read,
     output logic [$clog2(BANKS)-1:0] read_bank,
     output cell_t read_cell,
     input logic [W-1:0] read_data,
@@ -43,7 +42,7 @@ module egress
   logic [10:0] beats_left;  // of the frame, from the cell on that is read next
   logic [3:0] number;       // that cell
   logic [B-1:0] bank, final_bank;
-  logic busy, busy_last;    // a cell is being read; it is the frame's last one
+  logic read, busy, busy_last;  // a cell is being read; it is the frame's last one
   cell_t now_cell;
   logic [$clog2(DEPTH):0] room;
   logic last_cell, release_room;

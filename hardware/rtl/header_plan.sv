@@ -26,12 +26,12 @@ module header_plan
     plan0.ip = frame.ip;
     plan0.ipv6 = frame.ipv6;
     plan0.ipv4_sum = !frame.ipv6 && (frame.cut || frame.turned);
-    plan0.at = frame.vlan ? 6'd9 : 6'd7;
-    plan0.next = plan0.at + (frame.ipv6 ? 6'd20 : {1'b0, frame.ihl, 1'b0});
+    plan0.vlan = frame.vlan;
+    plan0.next = (frame.vlan ? 5'd4 : 5'd3) + (frame.ipv6 ? 5'd10 : {1'b0, frame.ihl});
     plan0.tos = tos;
     plan0.ihl = frame.ihl;
-    at_bytes = {9'b0, plan0.at, 1'b0};
-    next_bytes = {9'b0, plan0.next, 1'b0};
+    at_bytes = frame.vlan ? 16'd18 : 16'd14;
+    next_bytes = {9'b0, plan0.next, 2'b10};
     plan0.udp_len = 16'(frame.len) - next_bytes;
     plan0.ip_len = frame.ipv6 ? plan0.udp_len : 16'(frame.len) - at_bytes;
     plan0.empty = 5'(-frame.len);

@@ -25,8 +25,6 @@ module ingress
     // The packet memory: a cell may begin when it is granted.
     output logic begin_request,
     input logic begin_grant,
-    output logic write,
-    output logic [$clog2(BANKS)-1:0] write_bank,
     output cell_t write_cell,
     output logic [W-1:0] write_data,
     // Frames that are in the packet memory.
@@ -97,8 +95,6 @@ module ingress
   assign begin_request = asks;
   assign starts = begin_grant || refused;
   assign beat_pop = starts || busy;
-  assign write = begin_grant || (busy && !too_long);
-  assign write_bank = busy ? bank : '0;
   assign write_cell = number == 0 ? head : body + cell_t'(number) - 1'b1;
   assign write_data = beat_data;
   assign last_of_cell = beat_pop && (beat_last || (busy && bank == B'(BANKS - 1)));

@@ -57,12 +57,10 @@ module parser
   // Stage 2: what the first 32 bytes say.
   logic vlan0, v4_0, v6_0;
   logic [15:0] ether, first_word;
-  logic [5:0] at0;
   always_comb begin
     vlan0 = top[6] == 16'h8100;
     ether = vlan0 ? top[8] : top[6];
     first_word = vlan0 ? top[9] : top[7];
-    at0 = vlan0 ? 6'd9 : 6'd7;
     v4_0 = ether == 16'h0800 && first_word[15:12] == 4'd4 && first_word[11:8] >= 4'd5;
     v6_0 = ether == 16'h86dd && first_word[15:12] == 4'd6;
   end
@@ -74,7 +72,7 @@ module parser
     logic v4;
     logic v6;
     logic fragment;
-    logic [5:0] next;  // half-word at which what IP carries begins
+    logic [4:0] next;  // what IP carries begins at half-word 2 * next + 1
     logic [3:0] ihl;
     logic [7:0] tos;
     logic [7:0] protocol;
@@ -85,7 +83,6 @@ module parser
   top_t top2, top3;
   logic valid2, last2, first2;
   logic [9:0] beat2;
-  logic [5:0] at2;
   logic [L-1:0][15:0] half2;
   always_ff @(posedge clk) begin
     valid2 <= valid1;
@@ -93,13 +90,12 @@ module parser
     first2 <= beat1 == 0;
     beat2 <= beat1;
     half2 <= half1;
-    at2 <= at0;
     top2.len <= len1;
     top2.wrong <= wrong1;
     top2.vlan <= vlan0;
     top2.v4 <= v4_0;
     top2.v6 <= v6_0;
-    top2.next <= at0 + (v6_0 ? 6'd20 : {1'b0, first_word[11:8], 1'b0});
+    top2.next <= (vlan0 ? 5'd4 : 5'd3) + (v6_0 ? 5'd10 : {1'b0, first_word[11:8]});
     top2.ihl <= first_word[11:8];
     top2.tos <= v6_0 ? first_word[11:4] : first_word[7:0];
     if (v6_0) top2.protocol <= vlan0 ? top[12][15:8] : top[10][15:8];
@@ -117,29 +113,43 @@ module parser
   logic [7:0] words;    // its byte 14: in version 3, words behind it
   ip_t to_ip, from_ip;
   logic [L-1:0][15:0] half3;
-  function automatic logic here(input int lane, input logic [9:0] in_beat, input logic [5:0] begins, input int half);
-    here = 14'(in_beat) * 14'(L) + 14'(lane) == 14'(begins) + 14'(half);
+  // The half-words at which fields lie are constants, or odd ones behind a header of whole words.
+  function automatic logic in_beat(input logic [9:0] now, input logic [6:0] half);
+    in_beat = now == 10'(half / 7'(L));
   endfunction
+  logic [6:0] next0, next1, next4, next11;  // half-words of what IP carries
+  logic [23:0] behind;  // by word: whether the header lies behind it
+  logic [L-1:0] sums;   // by lane: whether it counts for the checksum
+  always_comb begin
+    next0 = {1'b0, top2.next, 1'b1};
+    next1 = {6'(top2.next) + 6'd1, 1'b0};
+    next4 = {6'(top2.next) + 6'd2, 1'b1};
+    next11 = {6'(top2.next) + 6'd6, 1'b0};
+    // Written as equalities: comparisons would each take a carry chain.
+    behind = '0;
+    for (int word = 0; word < 24; word++) for (int next = word + 1; next <= 24; next++) behind[word] |= top2.next == 5'(next);
+    sums = '0;
+    for (int half = 8; half < 40; half++)
+      if (in_beat(beat2, 7'(half)) && (top2.vlan ? half > 9 && half != 14 : half != 12))
+        sums[half%L] |= valid2 && top2.v4 && behind[(half-1)/2];
+  end
   always_ff @(posedge clk) begin
     valid3 <= valid2;
     last3 <= last2;
     first3 <= first2;
     top3 <= top2;
-    for (int lane = 0; lane < L; lane++) begin
-      // IPv4 addresses: half-words 6 to 9 of the header.
-      for (int half = 0; half < 2; half++) begin
-        if (valid2 && here(lane, beat2, at2, 6 + half)) from_ip[16*(1-half)+:16] <= half2[lane];
-        if (valid2 && here(lane, beat2, at2, 8 + half)) to_ip[16*(1-half)+:16] <= half2[lane];
-      end
-      if (valid2 && here(lane, beat2, top2.next, 0)) from_port <= half2[lane];
-      if (valid2 && here(lane, beat2, top2.next, 1)) to_port <= half2[lane];
-      if (valid2 && here(lane, beat2, top2.next, 4)) version <= half2[lane][15:12];
-      if (valid2 && here(lane, beat2, top2.next, 11)) words <= half2[lane][15:8];
-      half3[lane] <= valid2 && top2.v4
-          && 14'(beat2) * 14'(L) + 14'(lane) > 14'(at2)
-          && 14'(beat2) * 14'(L) + 14'(lane) < 14'(top2.next)
-          && !here(lane, beat2, at2, 5) ? half2[lane] : '0;
+    // IPv4 addresses: half-words 6 to 9 of the header.
+    for (int half = 0; half < 2; half++) begin
+      if (valid2 && in_beat(beat2, top2.vlan ? 7'(15 + half) : 7'(13 + half)))
+        from_ip[16*(1-half)+:16] <= top2.vlan ? half2[(15+half)%L] : half2[(13+half)%L];
+      if (valid2 && in_beat(beat2, top2.vlan ? 7'(17 + half) : 7'(15 + half)))
+        to_ip[16*(1-half)+:16] <= top2.vlan ? half2[(17+half)%L] : half2[(15+half)%L];
     end
+    if (valid2 && in_beat(beat2, next0)) from_port <= half2[next0[$clog2(L)-1:0]];
+    if (valid2 && in_beat(beat2, next1)) to_port <= half2[next1[$clog2(L)-1:0]];
+    if (valid2 && in_beat(beat2, next4)) version <= half2[next4[$clog2(L)-1:0]][15:12];
+    if (valid2 && in_beat(beat2, next11)) words <= half2[next11[$clog2(L)-1:0]][15:8];
+    for (int lane = 0; lane < L; lane++) half3[lane] <= sums[lane] ? half2[lane] : '0;
   end
 
   // Stage 4: what a trim leaves, and the sum of a beat. A trim leaves at least the bytes before the UDP header, its 8 B, and
@@ -152,10 +162,10 @@ module parser
   logic [S-1:0] beat_sum;
   ticket_t ticket3;
   always_comb begin
-    ip3 = (top3.v4 || top3.v6) && len_t'({top3.next, 1'b0}) <= top3.len;
-    least_words = len_t'({top3.next, 1'b0}) + len_t'(40) + len_t'({words, 2'b0});
+    ip3 = (top3.v4 || top3.v6) && len_t'({top3.next, 2'b10}) <= top3.len;
+    least_words = len_t'({top3.next, 2'b10}) + len_t'(40) + len_t'({words, 2'b0});
     has_words = !cfg.artifact && version == 4'd3 && words <= MOST_WORDS && least_words <= top3.len;
-    least3 = len_t'({top3.next, 1'b0}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
+    least3 = len_t'({top3.next, 2'b10}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
     if (has_words) least3 = least_words;
     beat_sum = '0;
     for (int lane = 0; lane < L; lane++) beat_sum += S'(half3[lane]);

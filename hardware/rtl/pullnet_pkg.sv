@@ -83,8 +83,8 @@ package pullnet_pkg;
     logic ip;
     logic ipv6;
     logic ipv4_sum;         // the checksum is calculated anew
-    logic [5:0] at;         // half-words at which IP and what it carries begin
-    logic [5:0] next;
+    logic vlan;
+    logic [4:0] next;       // what IP carries begins at half-word 2 * next + 1
     logic [7:0] tos;
     logic [3:0] ihl;
     logic [15:0] ip_len;

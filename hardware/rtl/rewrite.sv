@@ -66,40 +66,52 @@ module rewrite
     marked_sum = ~(sum[15:0] + {15'b0, sum[16]});
   endfunction
 
-  // What is written into a half-word: itself, one that is so many half-words further on or back, or a field.
-  typedef enum logic [3:0] {
-    ITSELF, ON1, ON2, ON3, ON4, ON8, BACK2, BACK3, BACK8, FIRST4, FIRST6, IP_LEN, SUM, MARKED_SUM, UDP_LEN, ZERO
+  // What is written into a half-word: itself, one that is so many half-words further on or back, or a field. One bit is
+  // set. Which ones a lane can ever need is constant, so most of them cost nothing.
+  typedef struct packed {
+    logic itself, on1, on2, on3, on4, on8, back2, back3, back8;
+    logic first4, first6, ip_len, sum, marked_sum, udp_len, zero;
   } source_t;
+  // Whether a lane of a beat is this half-word of the frame.
+  function automatic logic here(input int lane, input logic [7:0] in_beat, input int half);
+    here = half % L == lane && in_beat == 8'(half / L);
+  endfunction
+  // The same for a half-word of the IP header.
+  function automatic logic in_ip(input int lane, input logic [7:0] in_beat, input logic vlan, input int half);
+    in_ip = vlan ? here(lane, in_beat, 9 + half) : here(lane, in_beat, 7 + half);
+  endfunction
+  logic v4, v6;
+  logic [5:0] behind_next;  // the half-word 2 * behind_next is the second one of what IP carries
+  assign v4 = plan.ip && !plan.ipv6;
+  assign v6 = plan.ip && plan.ipv6;
+  assign behind_next = 6'(plan.next) + 1'b1;
   source_t [L-1:0] source, source1;
   for (genvar lane = 0; lane < L; lane++) begin : half
-    logic [11:0] at;  // half-word of the frame
-    logic [11:0] in_ip, in_next;
     source_t from;
+    logic [11:0] at;
+    logic next0, next1, next2;  // half-words of what IP carries
     assign at = 12'(beat) * 12'(L) + 12'(lane);
-    assign in_ip = at - 12'(plan.at);
-    assign in_next = at - 12'(plan.next);
+    assign next0 = at == {6'b0, plan.next, 1'b1};
+    assign next1 = at == {5'b0, behind_next, 1'b0};
+    assign next2 = at == {5'b0, behind_next, 1'b1};
     always_comb begin
-      from = ITSELF;
-      if (plan.turned && at < 12'd3) from = ON3;
-      if (plan.turned && at >= 12'd3 && at < 12'd6) from = BACK3;
-      if (plan.ip && !plan.ipv6) begin
-        if (in_ip == 12'd0) from = FIRST4;
-        if (in_ip == 12'd1 && plan.cut) from = IP_LEN;
-        if (in_ip == 12'd5 && plan.ipv4_sum) from = SUM;
-        else if (in_ip == 12'd5 && plan.marked) from = MARKED_SUM;
-        if (plan.turned && (in_ip == 12'd6 || in_ip == 12'd7)) from = ON2;
-        if (plan.turned && (in_ip == 12'd8 || in_ip == 12'd9)) from = BACK2;
-      end
-      if (plan.ip && plan.ipv6) begin
-        if (in_ip == 12'd0) from = FIRST6;
-        if (in_ip == 12'd2 && plan.cut) from = IP_LEN;
-        if (plan.turned && in_ip >= 12'd4 && in_ip < 12'd12) from = ON8;
-        if (plan.turned && in_ip >= 12'd12 && in_ip < 12'd20) from = BACK8;
-      end
-      if (plan.cut && plan.artifact && in_next == 12'd1) from = ZERO;
-      if (plan.cut && !plan.artifact && in_next == 12'd2) from = UDP_LEN;
-      if (plan.turned && in_next == 12'd0) from = ON1;
-      if (plan.turned && in_next == 12'd1) from = ON4;
+      from = '0;
+      for (int n = 0; n < 3; n++) from.on3 |= plan.turned && here(lane, beat, n);
+      for (int n = 3; n < 6; n++) from.back3 |= plan.turned && here(lane, beat, n);
+      from.first4 = v4 && in_ip(lane, beat, plan.vlan, 0);
+      from.first6 = v6 && in_ip(lane, beat, plan.vlan, 0);
+      from.ip_len = plan.cut && (v4 && in_ip(lane, beat, plan.vlan, 1) || v6 && in_ip(lane, beat, plan.vlan, 2));
+      from.sum = v4 && plan.ipv4_sum && in_ip(lane, beat, plan.vlan, 5);
+      from.marked_sum = v4 && plan.marked && !plan.ipv4_sum && in_ip(lane, beat, plan.vlan, 5);
+      for (int n = 6; n < 8; n++) from.on2 |= plan.turned && v4 && in_ip(lane, beat, plan.vlan, n);
+      for (int n = 8; n < 10; n++) from.back2 |= plan.turned && v4 && in_ip(lane, beat, plan.vlan, n);
+      for (int n = 4; n < 12; n++) from.on8 |= plan.turned && v6 && in_ip(lane, beat, plan.vlan, n);
+      for (int n = 12; n < 20; n++) from.back8 |= plan.turned && v6 && in_ip(lane, beat, plan.vlan, n);
+      from.zero = plan.cut && plan.artifact && next1;
+      from.udp_len = plan.cut && !plan.artifact && next2;
+      from.on1 = plan.turned && next0;
+      from.on4 = plan.turned && next1;
+      from.itself = from == '0;
     end
     assign source[lane] = from;
   end
@@ -115,30 +127,22 @@ module rewrite
     plan1 <= plan;
     source1 <= source;
   end
+  // The checksum of IPv4 is half-word 12, or 14 behind a VLAN tag.
+  logic [15:0] sum_marked;
+  assign sum_marked = marked_sum(plan1.vlan ? near1[L+14%L] : near1[L+12%L], plan1.delta);
   logic [L-1:0][15:0] written;
   for (genvar lane = 0; lane < L; lane++) begin : word
     logic [15:0] old;
+    source_t from;
     assign old = near1[L+lane];
-    always_comb begin
-      case (source1[lane])
-        ON1: written[lane] = near1[L+lane+1];
-        ON2: written[lane] = near1[L+lane+2];
-        ON3: written[lane] = near1[L+lane+3];
-        ON4: written[lane] = near1[L+lane+4];
-        ON8: written[lane] = near1[L+lane+8];
-        BACK2: written[lane] = near1[L+lane-2];
-        BACK3: written[lane] = near1[L+lane-3];
-        BACK8: written[lane] = near1[L+lane-8];
-        FIRST4: written[lane] = {4'd4, plan1.ihl, plan1.tos};
-        FIRST6: written[lane] = {4'd6, plan1.tos, old[3:0]};
-        IP_LEN: written[lane] = plan1.ip_len;
-        SUM: written[lane] = plan1.sum;
-        MARKED_SUM: written[lane] = marked_sum(old, plan1.delta);
-        UDP_LEN: written[lane] = plan1.udp_len;
-        ZERO: written[lane] = '0;
-        default: written[lane] = old;
-      endcase
-    end
+    assign from = source1[lane];
+    assign written[lane] = {16{from.itself}} & old
+        | {16{from.on1}} & near1[L+lane+1] | {16{from.on2}} & near1[L+lane+2] | {16{from.on3}} & near1[L+lane+3]
+        | {16{from.on4}} & near1[L+lane+4] | {16{from.on8}} & near1[L+lane+8]
+        | {16{from.back2}} & near1[L+lane-2] | {16{from.back3}} & near1[L+lane-3] | {16{from.back8}} & near1[L+lane-8]
+        | {16{from.first4}} & {4'd4, plan1.ihl, plan1.tos} | {16{from.first6}} & {4'd6, plan1.tos, old[3:0]}
+        | {16{from.ip_len}} & plan1.ip_len | {16{from.udp_len}} & plan1.udp_len
+        | {16{from.sum}} & plan1.sum | {16{from.marked_sum}} & sum_marked;
   end
 
   always_ff @(posedge clk) begin

@@ -1,4 +1,4 @@
-// Drives four ports at full line rate with frames of one size and looks for loss: the method of the artifact evaluation.
+// Drives all ports at full line rate with frames of one size and looks for loss: the method of the artifact evaluation.
 //
 //   CLOCK_MHZ FRAMES SIZE...   (a size may be a range FIRST-LAST or FIRST-LAST/STEP)
 //
@@ -19,7 +19,7 @@
 #include "verilated.h"
 
 namespace {
-constexpr int PORTS = 4;
+constexpr int PORTS = SWITCH_PORTS;
 constexpr int BEAT = sizeof(Vhost_switch::rx_data) / PORTS, WORDS = BEAT / 4, EMPTY_BITS = BEAT == 16 ? 4 : 5;
 constexpr uint32_t OVERHEAD = 24, WARM = 64;
 

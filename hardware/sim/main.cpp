@@ -23,7 +23,7 @@
 int line_rate(int argc, char** argv);
 
 namespace {
-constexpr int PORTS = 4;
+constexpr int PORTS = SWITCH_PORTS;
 constexpr int BEAT = sizeof(Vhost_switch::rx_data) / PORTS, WORDS = BEAT / 4, EMPTY_BITS = BEAT == 16 ? 4 : 5;
 constexpr uint64_t STALL_CYCLES = 2000000;
 

@@ -17,6 +17,8 @@ SOURCES = [*(HARDWARE / "files.f").read_text(encoding="utf-8").split(), "synth/t
 JOBS = {
     "switch": ("top_ecp5", "-G NDP=1"),
     "reference switch": ("top_ecp5", "-G NDP=0"),
+    "two-port switch": ("top_ecp5", "-G NDP=1 -G PORTS=2"),
+    "two-port reference switch": ("top_ecp5", "-G NDP=0 -G PORTS=2"),
     "table_lookup": ("table_lookup", ""),
     "header_plan": ("header_plan", ""),
     "trim_queue": ("trim_queue", "-G DATA_DEPTH=8"),

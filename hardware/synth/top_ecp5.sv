@@ -2,6 +2,7 @@
 module top_ecp5
   import pullnet_pkg::*;
 #(
+    parameter int PORTS = 4,
     parameter bit NDP = 1'b1,
     parameter int W = 128
 ) (
@@ -11,8 +12,8 @@ module top_ecp5
     output logic out
 );
   localparam int E = $clog2(W / 8);
-  localparam int IN = 57 + 4 * (W + E);
-  localparam int OUT = 44 + 4 * (W + E);
+  localparam int IN = 41 + PORTS * (4 + W + E);
+  localparam int OUT = 32 + PORTS * (3 + W + E);
   logic [IN-1:0] from_pin;
   logic [OUT-1:0] to_pin, seen;
   // The coin: one bit of a linear-feedback shift register of 31 bits.
@@ -23,13 +24,15 @@ module top_ecp5
     out <= seen[OUT-1];
     chance <= rst ? 31'd1 : {chance[29:0], chance[30] ^ chance[27]};
   end
-  host_switch #(.W(W), .NDP(NDP)) dut (
+  host_switch #(.W(W), .PORTS(PORTS), .NDP(NDP)) dut (
       .clk, .rst, .coin(chance[0]),
       .host_write(from_pin[0]), .host_address(from_pin[8:1]), .host_write_data(from_pin[40:9]),
-      .rx_valid(from_pin[41+:4]), .rx_last(from_pin[45+:4]), .rx_wrong(from_pin[49+:4]),
-      .tx_ready(from_pin[53+:4]), .rx_empty(from_pin[57+:4*E]), .rx_data(from_pin[57+4*E+:4*W]),
-      .host_read_data(to_pin[31:0]), .rx_ready(to_pin[32+:4]), .tx_valid(to_pin[36+:4]), .tx_last(to_pin[40+:4]),
-      .tx_empty(to_pin[44+:4*E]), .tx_data(to_pin[44+4*E+:4*W]),
+      .rx_valid(from_pin[41+:PORTS]), .rx_last(from_pin[41+PORTS+:PORTS]), .rx_wrong(from_pin[41+2*PORTS+:PORTS]),
+      .tx_ready(from_pin[41+3*PORTS+:PORTS]), .rx_empty(from_pin[41+4*PORTS+:PORTS*E]),
+      .rx_data(from_pin[41+PORTS*(4+E)+:PORTS*W]),
+      .host_read_data(to_pin[31:0]), .rx_ready(to_pin[32+:PORTS]), .tx_valid(to_pin[32+PORTS+:PORTS]),
+      .tx_last(to_pin[32+2*PORTS+:PORTS]), .tx_empty(to_pin[32+3*PORTS+:PORTS*E]),
+      .tx_data(to_pin[32+PORTS*(3+E)+:PORTS*W]),
       .routed_valid(), .routed_from(), .routed_to(), .offer_valid(), .offer_port(), .offer_verdict(), .offer_coin(),
       .taken(), .done()
   );
