@@ -16,6 +16,7 @@ pub struct Incoming {
     /// Number of packets, once the last one has arrived.
     total: Option<u32>,
     bytes: u64,
+    repeated: bool,
     last_progress: Instant,
     /// When the sender was last heard.
     pub last_heard: Instant,
@@ -25,7 +26,8 @@ impl Incoming {
     /// A flow without packets so far.
     pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), paths: (u16, u16)) -> Self {
         let (received, total) = (ReceivedSet::default(), None);
-        Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now }
+        let (last_progress, last_heard) = (now, now);
+        Self { peer, conn, paths, received, total, bytes: 0, repeated: false, last_progress, last_heard }
     }
 
     /// Notes a packet of `bytes` bytes payload. `None`: a sender that follows the rules has not sent it.
@@ -42,6 +44,7 @@ impl Incoming {
             self.total = Some(seq + 1);
         }
         self.last_heard = now;
+        self.repeated = noted != Noted::New;
         if noted == Noted::New {
             self.bytes += u64::from(bytes);
             self.last_progress = now;
@@ -52,6 +55,11 @@ impl Incoming {
     /// Every packet below this number has arrived.
     pub fn cumulative(&self) -> u32 {
         self.received.cumulative()
+    }
+
+    /// Whether the latest packet had arrived before.
+    pub fn is_repeated(&self) -> bool {
+        self.repeated
     }
 
     /// Whether every packet has arrived.

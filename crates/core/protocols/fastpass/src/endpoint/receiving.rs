@@ -22,7 +22,8 @@ impl FastpassRules {
             Admitted::Open(slot) => Some(slot),
             Admitted::Ended(paths) => {
                 let header = FastpassHeader::Ack { conn, cumulative: 0, answers, finished: true };
-                self.send_control(flows, peer, paths, header);
+                let path = self.link.answer_again(paths);
+                self.send_by(flows, peer, path, header);
                 None
             }
             Admitted::Stray => None,
@@ -42,9 +43,14 @@ impl FastpassRules {
         let Some(receiver) = flows.take_data(now, slot, (seq, last), bytes) else { return };
         let (peer, conn) = from;
         let (finished, cumulative) = (receiver.is_complete(), receiver.cumulative());
-        let paths = receiver.paths;
+        let (paths, repeated) = (receiver.paths, receiver.is_repeated());
         let header = FastpassHeader::Ack { conn, cumulative, answers: seq, finished };
-        self.send_control(flows, peer, paths, header);
+        if repeated {
+            let path = self.link.answer_again(paths);
+            self.send_by(flows, peer, path, header);
+        } else {
+            self.send_control(flows, peer, paths, header);
+        }
         if finished {
             flows.finish(now, slot, peer, conn);
         }
