@@ -17,6 +17,7 @@ pub struct Incoming {
     /// Number of packets, once the last one has arrived.
     total: Option<u32>,
     bytes: u64,
+    repeated: bool,
     last_progress: Instant,
     /// When the sender was last heard.
     pub last_heard: Instant,
@@ -26,7 +27,8 @@ impl Incoming {
     /// A flow without packets so far.
     pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), paths: (u16, u16)) -> Self {
         let (received, total) = (ReceivedSet::default(), None);
-        Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now }
+        let (last_progress, last_heard) = (now, now);
+        Self { peer, conn, paths, received, total, bytes: 0, repeated: false, last_progress, last_heard }
     }
 
     /// Notes a packet of `bytes` bytes payload. `None`: a sender that follows the rules has not sent it.
@@ -43,6 +45,7 @@ impl Incoming {
             self.total = Some(seq + 1);
         }
         self.last_heard = now;
+        self.repeated = noted != Noted::New;
         if noted == Noted::New {
             self.bytes += u64::from(bytes);
             self.last_progress = now;
@@ -53,6 +56,11 @@ impl Incoming {
     /// Every packet below this number has arrived.
     pub fn cumulative(&self) -> u32 {
         self.received.cumulative()
+    }
+
+    /// Whether the latest packet had arrived before.
+    pub fn is_repeated(&self) -> bool {
+        self.repeated
     }
 
     /// Whether every packet has arrived.
@@ -86,6 +94,8 @@ pub struct Receipt {
     pub cumulative: u32,
     /// The whole flow has arrived.
     pub finished: bool,
+    /// The packet had arrived before.
+    pub repeated: bool,
 }
 
 impl<R: Rules<Receiver = Incoming>> Flows<R> {
@@ -126,15 +136,22 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
     ) -> Option<Receipt> {
         let slot = match self.admit(now, from, silence, paths) {
             Admitted::Open(slot) => slot,
-            Admitted::Ended(paths) => return Some(Receipt { paths, cumulative: 0, finished: true }),
+            Admitted::Ended(paths) => {
+                return Some(Receipt { paths, cumulative: 0, finished: true, repeated: true });
+            }
             Admitted::Stray => return None,
         };
         let receiver = self.take_data(now, slot, packet, bytes)?;
-        let (paths, cumulative, finished) = (receiver.paths, receiver.cumulative(), receiver.is_complete());
-        if finished {
+        let receipt = Receipt {
+            paths: receiver.paths,
+            cumulative: receiver.cumulative(),
+            finished: receiver.is_complete(),
+            repeated: receiver.is_repeated(),
+        };
+        if receipt.finished {
             self.finish(now, slot, from.0, from.1);
         }
-        Some(Receipt { paths, cumulative, finished })
+        Some(receipt)
     }
 
     /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. `None` as by [`Incoming::on_data`].

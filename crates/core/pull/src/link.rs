@@ -85,6 +85,11 @@ impl HostLink {
         self.sprayer.next(paths, again, &mut self.chance)
     }
 
+    /// The path of an answer, as [`Sprayer::answer_again`].
+    pub fn answer_again(&mut self, paths: (u16, u16)) -> u16 {
+        self.sprayer.answer_again(paths)
+    }
+
     /// Queues the sender in `slot` for the link while it can send, and arms its timer.
     pub fn line_up<R: Rules<Sender: Queued>>(&mut self, flows: &mut Flows<R>, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };

@@ -19,12 +19,14 @@ pub struct Sprayer {
     spraying: Spraying,
     /// Packets sent to hosts with several paths, counted from a random start.
     sent: u32,
+    /// Answers to packets that had arrived before.
+    answered_again: u32,
 }
 
 impl Sprayer {
     /// Starts with a random path.
     pub fn new(spraying: Spraying, chance: &mut RandomStream) -> Self {
-        Self { spraying, sent: chance.below(1 << 16) }
+        Self { spraying, sent: chance.below(1 << 16), answered_again: 0 }
     }
 
     /// The path that a new flow keeps, if each flow keeps a path.
@@ -46,6 +48,19 @@ impl Sprayer {
             }
             Spraying::Random => chance.below(paths.into()) as u16,
             Spraying::Single => own,
+        }
+    }
+
+    /// The path of an answer to a packet that had arrived before: its earlier answer was lost, perhaps to a failed path. Such
+    /// answers have a turn of their own. By random paths, all answers of a sender with few attempts left may be lost.
+    pub fn answer_again(&mut self, (paths, own): (u16, u16)) -> u16 {
+        match self.spraying {
+            _ if paths < 2 => 0,
+            Spraying::Single => own,
+            Spraying::RoundRobin | Spraying::Random => {
+                self.answered_again = self.answered_again.wrapping_add(1);
+                (self.answered_again % u32::from(paths)) as u16
+            }
         }
     }
 }
@@ -72,6 +87,23 @@ mod tests {
         let mut single = Sprayer::new(Spraying::Single, &mut chance);
         for again in [false, true] {
             assert!((0..4).all(|own| single.next((4, own), again, &mut chance) == own));
+        }
+        assert!((0..4).all(|own| single.answer_again((4, own)) == own));
+    }
+
+    #[test]
+    fn repeated_answers_take_all_paths_by_turns_of_their_own() {
+        let mut chance = Seed(1).stream("test.spray", 0);
+        for spraying in [Spraying::RoundRobin, Spraying::Random] {
+            let mut sprayer = Sprayer::new(spraying, &mut chance);
+            let answers: Vec<_> = (0..8)
+                .map(|_| {
+                    sprayer.next((4, 0), false, &mut chance);
+                    assert_eq!(sprayer.answer_again((1, 0)), 0);
+                    sprayer.answer_again((4, 0))
+                })
+                .collect();
+            assert_eq!(answers, [1, 2, 3, 0, 1, 2, 3, 0], "{spraying:?}");
         }
     }
 }

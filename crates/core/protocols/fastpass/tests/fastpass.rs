@@ -341,6 +341,25 @@ fn control_packets_in_a_fixed_order_take_all_paths() {
     }
 }
 
+/// With a failed link, a sender may have few attempts: of two answers in a row, one has to take another path.
+#[test]
+fn answers_to_repeated_packets_take_all_paths_in_turn() {
+    let mut s = host(&simple());
+    let arrives = |seq, last| Arriving::new(THERE, 1500, data(seq, last)).on_paths(4);
+    let mut paths_of = |header: Arriving<FastpassHeader>| -> Vec<u16> {
+        s.receives(header).sent();
+        for _ in 0..8 {
+            s.receives(header);
+        }
+        s.sent().iter().map(|sent| sent.packet.path).collect()
+    };
+    let open = paths_of(arrives(1, true));
+    assert_eq!(open, [1, 2, 3, 0, 1, 2, 3, 0]);
+    // The flow ends with its first packet.
+    let ended = paths_of(arrives(0, false));
+    assert_eq!(ended, open);
+}
+
 #[test]
 fn control_packets_concern_no_flow_of_their_own() {
     assert_eq!(request(1, 1).concerns(), None);

@@ -98,10 +98,15 @@ impl FastpassRules {
         paths: (u16, u16),
         header: FastpassHeader,
     ) {
+        let path = if to == self.own { 0 } else { self.link.path(paths, true) };
+        self.send_by(flows, to, path, header);
+    }
+
+    /// Sends a control packet by a path.
+    fn send_by(&mut self, flows: &mut Flows<Self>, to: HostAddr, path: u16, header: FastpassHeader) {
         if to == self.own {
             return self.local.push(header);
         }
-        let path = self.link.path(paths, true);
         let (wire, priority) = (WireLen::of(self.rules.header), CONTROL);
         flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }

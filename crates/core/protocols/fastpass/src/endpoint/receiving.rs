@@ -19,8 +19,13 @@ impl FastpassRules {
     ) {
         let (silence, link) = (self.silence(), &mut self.link);
         let receipt = flows.receive(now, (peer, conn), (seq, last), bytes, silence, || link.paths_to(paths));
-        let Some(Receipt { paths, cumulative, finished }) = receipt else { return };
+        let Some(Receipt { paths, cumulative, finished, repeated }) = receipt else { return };
         let header = FastpassHeader::Ack { conn, cumulative, answers: seq, finished };
-        self.send_control(flows, peer, paths, header);
+        if repeated {
+            let path = self.link.answer_again(paths);
+            self.send_by(flows, peer, path, header);
+        } else {
+            self.send_control(flows, peer, paths, header);
+        }
     }
 }

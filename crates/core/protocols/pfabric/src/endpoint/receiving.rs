@@ -36,7 +36,7 @@ impl PfabricRules {
     ) {
         let (silence, link) = (self.silence(), &mut self.link);
         let receipt = flows.receive(now, (peer, conn), (seq, last), bytes, silence, || link.paths_to(paths));
-        let Some(Receipt { paths, cumulative, finished }) = receipt else { return };
+        let Some(Receipt { paths, cumulative, finished, .. }) = receipt else { return };
         let header = PfabricHeader::Ack { conn, cumulative, answers: Some(seq), finished };
         self.acknowledge(flows, peer, paths, header);
     }
