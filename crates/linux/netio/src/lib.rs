@@ -15,7 +15,6 @@
 #![deny(unsafe_code)]
 
 mod bpf;
-#[cfg(feature = "dpdk")]
 mod dpdk;
 mod error;
 mod ingress;
@@ -35,8 +34,7 @@ mod xdp;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-#[cfg(feature = "dpdk")]
-pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
+pub use dpdk::{Dpdk, DpdkDevice, DpdkOptions, DpdkPort, EalOptions};
 pub use error::Error;
 pub use ingress::PortGuard;
 pub use interface::Interface;
