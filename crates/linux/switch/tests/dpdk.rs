@@ -41,6 +41,8 @@ impl Site {
         let switch = &links[0].names[1];
         links[1].ip(1, &format!("link set eth netns {switch} name eth2"));
         links[0].ip(1, "link set eth2 up");
+        // The kernel of the switch would answer frames to its addresses.
+        links[0].ip(1, "address flush dev eth");
         links[1].wait_until_end_is_up(0);
         Some(Self { links })
     }
