@@ -22,7 +22,10 @@ pub(crate) fn drop_all(account: &Account, dpdk: Option<Dpdk>) -> Result<(), Erro
         work()?;
         dpdk.map_or(Ok(Ok(())), |dpdk| dpdk.in_its_thread(work))?
     };
-    everywhere(|| Ok(process::empty_bounding_set()))?;
+    everywhere(|| {
+        process::empty_bounding_set();
+        Ok(())
+    })?;
     if process::own() != *account {
         process::become_user(account)?;
     }
