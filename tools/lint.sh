@@ -36,7 +36,7 @@ compiled() {
     step cargo clippy --quiet --workspace --all-targets -- -D warnings
     step cargo clippy --quiet -p pullnet-host --features tokio --all-targets -- -D warnings
     if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
-        step cargo clippy --quiet -p pullnet-netio --features dpdk --all-targets -- -D warnings
+        step cargo clippy --quiet -p pullnet-netio -p pullnet-daemon -p pullnet-switch --features dpdk --all-targets -- -D warnings
     fi
     step tools/no-std.sh
     step deny

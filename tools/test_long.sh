@@ -21,9 +21,9 @@ rust() {
     fi
     # DPDK is large, and tested where it is installed: Debian's libdpdk-dev takes 33 MB to load and 165 MB on disk.
     if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
-        step cargo test --quiet -p pullnet-netio --features dpdk --test dpdk
+        step cargo test --quiet -p pullnet-netio -p pullnet-switch -p pullnet-daemon --features dpdk --test dpdk --test veth --test config
     else
-        echo "test: packet I/O by DPDK is left out: libdpdk 22.11 is not installed"
+        echo "test: DPDK is left out: libdpdk 22.11 is not installed"
     fi
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use pullnet_config::SpecError;
-use pullnet_switch::config;
+use pullnet_switch::config::{self, Outside};
 use pullnet_switch::live::{Live, LiveError, Status};
 use pullnet_testbed::plan::{HostPlan, Plan};
 use pyo3::prelude::*;
@@ -16,9 +16,9 @@ use crate::{errors, fault};
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct SwitchFile(config::SwitchFile);
 
-/// Name, switch and interface.
-fn of_port(port: &config::NamedPort) -> (&str, &str, Option<&str>) {
-    (&port.name, &port.switch, port.interface.as_deref())
+/// Name, switch, and interface or device.
+fn of_port(port: &config::NamedPort) -> (&str, &str, Option<String>) {
+    (&port.name, &port.switch, port.outside.as_ref().map(Outside::to_string))
 }
 
 fn refused(py: Python<'_>, errors: &[SpecError]) -> PyErr {
@@ -27,7 +27,9 @@ fn refused(py: Python<'_>, errors: &[SpecError]) -> PyErr {
 
 fn failed(py: Python<'_>, error: &LiveError) -> PyErr {
     match error {
-        LiveError::Port { .. } | LiveError::Capture { .. } => errors::input(py, vec![error.to_string()]),
+        LiveError::Port { .. } | LiveError::Dpdk(_) | LiveError::Capture { .. } => {
+            errors::input(py, vec![error.to_string()])
+        }
         LiveError::Joined(_) | LiveError::Ended | LiveError::Thread(_) => {
             errors::internal(py, error.to_string())
         }
@@ -48,9 +50,9 @@ impl SwitchFile {
         &self.0.name
     }
 
-    /// Name, switch and interface of each port; no interface for lines inside the file.
+    /// Name and switch of each port with its interface or device, which lines inside the file have not.
     #[getter]
-    fn ports(&self) -> Vec<(&str, &str, Option<&str>)> {
+    fn ports(&self) -> Vec<(&str, &str, Option<String>)> {
         self.0.ports.iter().map(of_port).collect()
     }
 

@@ -36,6 +36,21 @@ pub enum Error {
     /// The interface.
     #[error("{0}")]
     Network(#[from] pullnet_netio::Error),
+    /// A device of DPDK that is not on the interface of the host.
+    #[error(
+        "device {device} has the Ethernet address {mac} and interface {interface} {other}: other hosts would send to the interface; \
+         name the interface that the device is on, or none"
+    )]
+    Beneath {
+        /// The device.
+        device: String,
+        /// Its Ethernet address.
+        mac: String,
+        /// The interface.
+        interface: String,
+        /// Its Ethernet address.
+        other: String,
+    },
     /// The host file holds invalid settings.
     #[error("{0}")]
     Engine(pullnet_host::StreamError),

@@ -4,6 +4,8 @@
 //! neither needs a privilege. The daemon keeps the rights of an unprivileged user: to accept, to make memory and pairs of
 //! sockets, to remove the socket from a folder of its own. It can no longer open an interface.
 
+use pullnet_netio::Dpdk;
+
 use crate::error::Error;
 use crate::process::{self, Account};
 
@@ -13,12 +15,20 @@ pub(crate) fn account(user: &str) -> Result<Account, Error> {
     if own.uid == 0 { process::user(user) } else { Ok(own) }
 }
 
-/// Switches to `account` and gives up all other rights, for this thread and its later child threads.
-pub(crate) fn drop_all(account: &Account) -> Result<(), Error> {
-    process::empty_bounding_set();
+/// Switches to `account` and gives up all other rights, for this thread and its later child threads, and for the thread of
+/// `dpdk`: but for the account, each thread has rights of its own.
+pub(crate) fn drop_all(account: &Account, dpdk: Option<Dpdk>) -> Result<(), Error> {
+    let everywhere = |work: fn() -> Result<(), Error>| {
+        work()?;
+        dpdk.map_or(Ok(Ok(())), |dpdk| dpdk.in_its_thread(work))?
+    };
+    everywhere(|| {
+        process::empty_bounding_set();
+        Ok(())
+    })?;
     if process::own() != *account {
         process::become_user(account)?;
     }
-    process::drop_capabilities()?;
-    process::no_new_privileges()
+    everywhere(process::drop_capabilities)?;
+    everywhere(process::no_new_privileges)
 }

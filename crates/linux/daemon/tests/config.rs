@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use pullnet_daemon::config::{HostFile, Level, Link, LogForm, MetricsPlace};
+use pullnet_netio::{Dpdk, EalOptions};
 use pullnet_switch::config::Wait;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 use pullnet_wire::Mac;
@@ -141,6 +142,53 @@ fn settings_without_effect_are_refused() {
             "h.toml:2:13: interface: \"eth0\" has no effect with backend = \"udp\"; leave it out",
             "h.toml:7:11: limits.backlog: 5000 is more than the 4096 B of a ring; use at most that",
         ]
+    );
+}
+
+#[test]
+fn a_device_of_dpdk_is_refused_where_it_cannot_be_had() {
+    let rest = "address = \"10.0.0.1\"\nrate = \"1 Gbps\"\n";
+    let read = |top: &str, tables: &str| HostFile::read("h.toml", &format!("{top}{rest}{tables}"));
+    let good = read(
+        "backend = \"dpdk\"\ndevice = \"0000:03:00.0\"\ninterface = \"eth0\"\ncore = 3\n",
+        "[dpdk]\nmemory = \"1 GB\"\nhuge_pages = true\n",
+    );
+    if Dpdk::IS_BUILT_IN {
+        let Link::Dpdk { device, interface, environment } = good.unwrap().link else {
+            panic!("another link")
+        };
+        assert_eq!((device.to_string().as_str(), interface.as_deref()), ("0000:03:00.0", Some("eth0")));
+        assert_eq!(
+            environment,
+            EalOptions { memory: 1_000_000_000, huge_pages: true, core: Some(3), cards: vec![device] }
+        );
+    } else {
+        let told: Vec<_> = good.unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "h.toml:1:11: backend: \"dpdk\" needs a program that was built with DPDK; use \"packet\", or build one: \
+              apt-get install libdpdk-dev && cargo build --release -p pullnet-daemon --features dpdk"
+            ]
+        );
+    }
+    let told = |top: &str, tables: &str| -> Vec<String> {
+        let errors = read(top, tables).unwrap_err();
+        errors.iter().map(ToString::to_string).filter(|line| !line.contains("built with DPDK")).collect()
+    };
+    let wrong = told("backend = \"dpdk\"\ndevice = \"eth0\"\n", "[dpdk]\nmemory = \"1 MB\"\n");
+    assert!(
+        wrong[0].starts_with("h.toml:2:10: device: \"eth0\" is no device of DPDK; write a virtual one"),
+        "{wrong:#?}"
+    );
+    assert!(wrong[1].contains("dpdk.memory: ") && wrong.len() == 2, "{wrong:#?}");
+    let missing = told("backend = \"dpdk\"\ninterface = \"eth0\"\n", "");
+    assert!(missing[0].contains("device: is missing; write for instance device = "), "{missing:#?}");
+    let idle = told("interface = \"eth0\"\ndevice = \"net_null0\"\n", "[dpdk]\ncore = 1\n");
+    assert!(idle[0].contains("device: ") && idle[0].contains("has no effect"), "{idle:#?}");
+    assert!(
+        idle[1].contains("dpdk: ") && idle[1].contains("has no effect without backend = \"dpdk\""),
+        "{idle:#?}"
     );
 }
 

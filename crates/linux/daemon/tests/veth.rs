@@ -6,11 +6,41 @@ mod veth;
 
 use std::io::Read;
 
-use common::{Installation, WATCHDOG, pattern};
+use common::{Daemon, Installation, WATCHDOG, pattern};
 use pullnet_host::{NdpListener, NdpStream, StreamError};
+use pullnet_netio::Dpdk;
 use veth::Veth;
 
 const SERVICE: u16 = 7;
+
+/// Sends so many bytes from `a` to `b` and back.
+fn exchange(a: &Daemon, b: &Daemon, listener: &NdpListener, long: usize) {
+    let mut stream = NdpStream::connect(&a.stack(), b.address, SERVICE).unwrap();
+    let sent = pattern(long);
+    stream.set_read_timeout(Some(WATCHDOG));
+    stream.set_write_timeout(Some(WATCHDOG));
+    let asking = {
+        let (stream, sent) = (stream.clone(), sent.clone());
+        std::thread::spawn(move || stream.write_last(&sent).unwrap())
+    };
+    let (mut taken, peer) =
+        listener.accept().unwrap_or_else(|error| panic!("{error}; its opener: {:?}", stream.settle()));
+    assert_eq!(peer, a.address);
+    let mut all = Vec::new();
+    taken.set_read_timeout(Some(WATCHDOG));
+    taken.read_to_end(&mut all).unwrap();
+    taken.write_last(&all).unwrap();
+    let mut back = Vec::new();
+    stream.read_to_end(&mut back).unwrap();
+    asking.join().unwrap();
+    assert!(back == sent, "{long} B came back as others");
+}
+
+fn listener(of: &Daemon) -> NdpListener {
+    let listener = NdpListener::bind(&of.stack(), SERVICE).unwrap();
+    listener.set_accept_timeout(Some(WATCHDOG));
+    listener
+}
 
 /// Bytes go over the link in both directions, found by the kernel's ARP, and still do after it was down.
 fn bytes_cross_a_link(further: &str) {
@@ -20,31 +50,10 @@ fn bytes_cross_a_link(further: &str) {
     let a = Installation::at([10, 77, 0, 1]).start_in(left, &further);
     let b = Installation::at([10, 77, 0, 2]).start_in(right, &further);
     for daemon in [&a, &b] {
-        assert_eq!(daemon.kernel_says("CapEff"), "0000000000000000");
+        daemon.has_no_rights();
     }
-    let (stack, listener) = (a.stack(), NdpListener::bind(&b.stack(), SERVICE).unwrap());
-    listener.set_accept_timeout(Some(WATCHDOG));
-    let exchange = |long: usize| {
-        let mut stream = NdpStream::connect(&stack, b.address, SERVICE).unwrap();
-        let sent = pattern(long);
-        stream.set_read_timeout(Some(WATCHDOG));
-        stream.set_write_timeout(Some(WATCHDOG));
-        let asking = {
-            let (stream, sent) = (stream.clone(), sent.clone());
-            std::thread::spawn(move || stream.write_last(&sent).unwrap())
-        };
-        let (mut taken, peer) =
-            listener.accept().unwrap_or_else(|error| panic!("{error}; its opener: {:?}", stream.settle()));
-        assert_eq!(peer, a.address);
-        let mut all = Vec::new();
-        taken.set_read_timeout(Some(WATCHDOG));
-        taken.read_to_end(&mut all).unwrap();
-        taken.write_last(&all).unwrap();
-        let mut back = Vec::new();
-        stream.read_to_end(&mut back).unwrap();
-        asking.join().unwrap();
-        assert!(back == sent, "{long} B came back as others");
-    };
+    let (stack, listener) = (a.stack(), listener(&b));
+    let exchange = |long: usize| exchange(&a, &b, &listener, long);
     [10, 2_000_000].into_iter().for_each(exchange);
     link.interrupt(0);
     exchange(100_000);
@@ -65,4 +74,87 @@ fn bytes_cross_a_link_by_af_packet() {
 #[test]
 fn bytes_cross_a_link_by_af_xdp() {
     bytes_cross_a_link("backend = \"xdp\"\n");
+}
+
+/// Whether this program was built with DPDK; says so where it was not.
+fn has_dpdk() -> bool {
+    if !Dpdk::IS_BUILT_IN {
+        println!("skipped: built without the feature dpdk");
+    }
+    Dpdk::IS_BUILT_IN
+}
+
+const BY_DPDK: &str = "backend = \"dpdk\"\ndevice = \"net_af_packet0,iface=eth\"\n";
+
+#[test]
+fn bytes_cross_a_link_by_dpdk() {
+    if has_dpdk() {
+        bytes_cross_a_link(BY_DPDK);
+    }
+}
+
+#[test]
+fn daemons_with_and_without_dpdk_understand_each_other() {
+    let Some(link) = has_dpdk().then(|| Veth::make(9000)).flatten() else { return };
+    let [left, right] = &link.names;
+    let long = "interface = \"eth\"\nbackend = \"dpdk\"\ndevice = \"net_af_packet0,iface=eth,framesz=10240,blocksz=20480\"\n";
+    let a = Installation::at([10, 77, 0, 1]).start_in(left, long);
+    // A burst is longer than a slot of DPDK's ring.
+    let b = Installation::at([10, 77, 0, 2])
+        .start_in(right, "backend = \"packet\"\ninterface = \"eth\"\nbursts = false\n");
+    let listeners = [listener(&a), listener(&b)];
+    for long in [10, 2_000_000] {
+        exchange(&a, &b, &listeners[1], long);
+        exchange(&b, &a, &listeners[0], long);
+    }
+}
+
+/// A network card that the kernel does not see has no interface there either: hosts know each other from their files.
+#[test]
+fn bytes_cross_a_link_by_dpdk_without_an_interface_of_the_kernel() {
+    let Some(link) = has_dpdk().then(|| Veth::make(1500)).flatten() else { return };
+    let [left, right] = &link.names;
+    for (end, mac) in ["02:00:00:00:00:01", "02:00:00:00:00:02"].iter().enumerate() {
+        link.ip(end, "address flush dev eth");
+        link.ip(end, &format!("link set eth address {mac}"));
+    }
+    let neighbour = |host: u8| {
+        format!("{BY_DPDK}[[neighbour]]\naddress = \"10.77.0.{host}\"\nmac = \"02:00:00:00:00:0{host}\"\n")
+    };
+    let a = Installation::at([10, 77, 0, 1]).start_in(left, &neighbour(2));
+    let b = Installation::at([10, 77, 0, 2]).start_in(right, &neighbour(1));
+    let listener = listener(&b);
+    [10, 500_000].into_iter().for_each(|long| exchange(&a, &b, &listener, long));
+}
+
+#[test]
+fn a_removed_interface_beneath_dpdk_is_in_the_log() {
+    let Some(link) = has_dpdk().then(|| Veth::make(1500)).flatten() else { return };
+    let a =
+        Installation::at([10, 77, 0, 1]).start_in(&link.names[0], &format!("interface = \"eth\"\n{BY_DPDK}"));
+    link.ip(0, "link del eth");
+    a.logged("no frames at the moment");
+}
+
+/// What a daemon says that does not start.
+fn refusal(namespace: &str, further: &str) -> String {
+    let told = Installation::at([10, 77, 0, 1]).fails_in(namespace, further);
+    assert!(told.lines().last().is_some_and(|line| line.starts_with("error: ")), "{told}");
+    told
+}
+
+#[test]
+fn a_daemon_says_why_it_cannot_use_a_device() {
+    let Some(link) = has_dpdk().then(|| Veth::make(1500)).flatten() else { return };
+    let told = |further: &str| refusal(&link.names[0], &format!("backend = \"dpdk\"\n{further}"));
+    let gone = told("device = \"net_af_packet0,iface=gone\"\n");
+    assert!(gone.contains("there is no interface \"gone\""), "{gone}");
+    let other = told("interface = \"eth\"\ndevice = \"net_null0\"\n");
+    assert!(other.contains("name the interface that the device is on, or none"), "{other}");
+    let card = told("device = \"0000:7f:00.0\"\n");
+    assert!(card.contains("DPDK cannot open \"0000:7f:00.0\""), "{card}");
+    let huge = told("device = \"net_null0\"\n[dpdk]\nhuge_pages = true\nmemory = \"64 GB\"\n");
+    assert!(huge.contains("cannot start DPDK with huge pages"), "{huge}");
+    let core = told("device = \"net_null0\"\n[dpdk]\ncore = 1000\n");
+    assert!(core.contains("cannot start DPDK"), "{core}");
 }

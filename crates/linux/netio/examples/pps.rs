@@ -15,13 +15,14 @@
 mod common;
 
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::Veth;
 use pullnet_netio::{
-    Attach, Error, Filter, PacketIo, PacketOptions, PacketSocket, Protocol, XdpOptions, XdpSocket,
+    Attach, Dpdk, DpdkOptions, EalOptions, Error, Filter, PacketIo, PacketOptions, PacketSocket, Protocol,
+    XdpOptions, XdpSocket,
 };
 
 const ROUND: Duration = Duration::from_millis(200);
@@ -40,30 +41,18 @@ fn open(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     })
 }
 
-#[cfg(not(feature = "dpdk"))]
-fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
-    panic!(
-        "there is no backend \"{backend}\" without the feature dpdk; use xdp, xdp-inline, xdp-generic or packet"
-    );
-}
-
 /// Opens the interface through DPDK, with the driver named after `dpdk-`.
-#[cfg(feature = "dpdk")]
 fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
-    use pullnet_netio::{Dpdk, DpdkOptions};
-    use std::sync::{OnceLock, atomic::AtomicU32};
-
-    static RUNNING: OnceLock<Dpdk> = OnceLock::new();
     static OPENED: AtomicU32 = AtomicU32::new(0);
     let Some(driver) = backend.strip_prefix("dpdk-") else {
         panic!(
-            "there is no backend \"{backend}\"; use xdp, xdp-inline, xdp-generic, packet, dpdk-af_packet or dpdk-af_xdp"
+            "there is no backend \"{backend}\"; use xdp, xdp-inline, xdp-generic or packet, or with the feature dpdk also \
+             dpdk-af_packet or dpdk-af_xdp"
         );
     };
-    let arguments = ["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf"];
-    let dpdk = RUNNING.get_or_init(|| Dpdk::start(&arguments).unwrap());
+    let dpdk = Dpdk::start(&EalOptions::default())?;
     let device = format!("net_{driver}{},iface=eth", OPENED.fetch_add(1, Ordering::Relaxed));
-    Ok(Box::new(dpdk.open(&device, &DpdkOptions::default())?))
+    Ok(Box::new(dpdk.open(&device.parse().unwrap(), &DpdkOptions::default())?))
 }
 
 /// Sends as fast as possible for one round; returns the number of frames that the kernel accepted and the elapsed time.

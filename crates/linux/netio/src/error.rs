@@ -38,12 +38,26 @@ pub enum Error {
         /// The verifier's log.
         log: String,
     },
-    /// DPDK was started in this process before.
-    #[cfg(feature = "dpdk")]
+    /// DPDK cannot open a device.
+    #[error("DPDK cannot open \"{device}\": {why}")]
+    Device {
+        /// The device.
+        device: String,
+        /// The reason, and what would work.
+        why: String,
+    },
+    /// DPDK was started in this process before, with other options or in vain.
     #[error(
-        "DPDK starts once in a process, and was started before; open every port with what that start returned"
+        "DPDK starts once in a process, and {}",
+        if *.ran { "runs with other settings already; use the same for all its ports" } else { "has failed to; start the program again" }
     )]
-    DpdkStarted,
+    DpdkStarted {
+        /// Whether it runs.
+        ran: bool,
+    },
+    /// The program was built without DPDK.
+    #[error("this program was built without DPDK; build it with the feature dpdk")]
+    NoDpdk,
     /// An address that does not fit.
     #[error("{0}")]
     Address(String),

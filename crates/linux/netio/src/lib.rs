@@ -16,7 +16,6 @@
 
 mod bpf;
 mod counters;
-#[cfg(feature = "dpdk")]
 mod dpdk;
 mod error;
 mod ingress;
@@ -35,8 +34,7 @@ mod waker;
 mod xdp;
 
 pub use counters::Counters;
-#[cfg(feature = "dpdk")]
-pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
+pub use dpdk::{Dpdk, DpdkDevice, DpdkOptions, DpdkPort, EalOptions};
 pub use error::Error;
 pub use ingress::PortGuard;
 pub use interface::Interface;

@@ -221,6 +221,46 @@ pub(crate) fn interface_mtu(name: &str) -> Result<usize, Error> {
     Ok(usize::try_from(unsafe { asked.ifr_ifru.ifru_mtu }).unwrap_or(0))
 }
 
+/// Name of the interface with this index, in the network namespace of `socket`.
+#[cfg(feature = "dpdk")]
+pub(crate) fn interface_name(socket: &OwnedFd, index: u32) -> Result<String, Error> {
+    // SAFETY: `ifreq` is integers and nullable pointers.
+    let mut asked: libc::ifreq = unsafe { zeroed() };
+    asked.ifr_ifru.ifru_ifindex = index as i32;
+    // SAFETY: the request reads and writes one `ifreq`.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME as _, &raw mut asked) };
+    checked(result, "cannot ask for the name of an interface")?;
+    let name = asked.ifr_name.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0);
+    Ok(String::from_utf8_lossy(&name.collect::<Vec<_>>()).into_owned())
+}
+
+/// Whether an interface of the network namespace of `socket` is up.
+#[cfg(feature = "dpdk")]
+pub(crate) fn interface_is_up(socket: &OwnedFd, name: &str) -> Result<bool, Error> {
+    let mut asked = interface_request(name)?;
+    // SAFETY: the request reads and writes one `ifreq`.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut asked) };
+    checked(result, "cannot ask").map_err(|_| Error::NoInterface(name.to_string()))?;
+    // SAFETY: this request fills `ifru_flags`.
+    let flags = unsafe { asked.ifr_ifru.ifru_flags };
+    Ok(i32::from(flags) & libc::IFF_UP != 0)
+}
+
+/// The first core that the calling thread may use.
+#[cfg(feature = "dpdk")]
+pub(crate) fn first_core() -> Result<u16, Error> {
+    // SAFETY: a set of cores is integers.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: the kernel writes at most the size of the set.
+    checked(
+        unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) },
+        "cannot ask for cores",
+    )?;
+    // SAFETY: the cores asked for are within the set.
+    let first = (0..8 * size_of::<libc::cpu_set_t>()).find(|core| unsafe { libc::CPU_ISSET(*core, &set) });
+    Ok(first.unwrap_or(0) as u16)
+}
+
 /// Makes a socket discard everything that it receives.
 pub(crate) fn discard_everything(fd: &OwnedFd) -> Result<(), Error> {
     // The classic BPF program "return 0".

@@ -1,7 +1,8 @@
 //! Switch files: results of valid files and errors of invalid ones. All errors are reported at once.
 
 use pullnet_config::Disk;
-use pullnet_switch::config::{SwitchFile, Wait};
+use pullnet_netio::{Dpdk, DpdkDevice, EalOptions};
+use pullnet_switch::config::{Outside, SwitchFile, Wait};
 use pullnet_switch::{Effect, Mac, Unknown};
 use pullnet_units::{NodeId, PortId};
 
@@ -67,7 +68,10 @@ fn a_file_comes_to_ports_entries_and_faults() {
     let file = SwitchFile::read("s.toml", GOOD, &Disk).unwrap_or_else(|errors| panic!("{errors:#?}"));
     assert_eq!((file.name.as_str(), file.fabric.seed, file.wait), ("pair", 3, Wait::Spin));
     assert_eq!(file.ports.len(), 3);
-    assert_eq!((file.ports[0].interface.as_deref(), file.ports[0].settings.paced), (Some("veth0"), true));
+    assert_eq!(
+        (&file.ports[0].outside, file.ports[0].settings.paced),
+        (&Some(Outside::Interface("veth0".into())), true)
+    );
     assert_eq!(
         (file.ports[2].settings.node, file.ports[2].settings.peer),
         (NodeId::new(1), Some(PortId::new(1)))
@@ -76,6 +80,60 @@ fn a_file_comes_to_ports_entries_and_faults() {
     let effects: Vec<_> = file.faults.iter().map(|fault| (fault.place.port, fault.effect)).collect();
     assert_eq!(effects, [(PortId::new(1), Effect::Down), (PortId::new(1), Effect::Loss(0.01))]);
     assert_eq!((file.port("down"), file.port("nobody")), (Some(PortId::new(2)), None));
+}
+
+#[test]
+fn devices_of_dpdk_are_ports_with_io_dpdk_and_nowhere_else() {
+    let file = |io: &str, on: [&str; 2], further: &str| {
+        let port = |name: &str, on: &str| format!("[[port]]\nname = \"{name}\"\n{on}\nrate = \"1 Gbps\"\n");
+        format!("{io}\n[switch]\nkind = \"trim\"\n{}{}{further}", port("a", on[0]), port("b", on[1]))
+    };
+    let (dpdk, devices) =
+        ("io = \"dpdk\"", ["device = \"net_memif0,id=1\"", "device = \"0000:03:00.1\"\nmtu = \"9000 B\""]);
+    let good =
+        SwitchFile::read("s.toml", &file(dpdk, devices, "[dpdk]\nmemory = \"64 MB\"\ncore = 1\n"), &Disk);
+    if Dpdk::IS_BUILT_IN {
+        let good = good.unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let card: DpdkDevice = "0000:03:00.1".parse().unwrap();
+        assert_eq!(good.ports[1].outside, Some(Outside::Device { device: card.clone(), mtu: Some(9000) }));
+        let environment =
+            EalOptions { memory: 64_000_000, huge_pages: false, core: Some(1), cards: vec![card] };
+        assert_eq!(good.dpdk, Some(environment));
+        assert!(good.kernel().is_err());
+    } else {
+        let told: Vec<_> = good.unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "s.toml:1:6: io: \"dpdk\" needs a program that was built with DPDK; use \"packet\", or build one: \
+              apt-get install libdpdk-dev && .venv/bin/maturin develop --release --features dpdk"
+            ]
+        );
+    }
+    let told = |text: &str| -> Vec<String> {
+        errors(text).into_iter().filter(|line| !line.contains("built with DPDK")).collect()
+    };
+    for (text, words) in [
+        (
+            file("", devices, ""),
+            "port.0.device: \"net_memif0,id=1\" needs io = \"dpdk\"; or name an interface",
+        ),
+        (file("", ["interface = \"x\"\nmtu = \"900 B\"", "interface = \"y\""], ""), "port.0.mtu: "),
+        (
+            file("", ["interface = \"x\"", "interface = \"y\""], "[dpdk]\ncore = 0\n"),
+            "without io = \"dpdk\"; leave it out",
+        ),
+        (file(dpdk, ["interface = \"x\"", devices[1]], ""), "write device = \"net_af_packet0,iface=x\""),
+        (file(dpdk, ["device = \"eth0\"", devices[1]], ""), "port.0.device: \"eth0\" is no device of DPDK"),
+        (
+            file(dpdk, [devices[1], "device = \"0000:03:00.1\""], ""),
+            "port.1.device: \"0000:03:00.1\" is that of an earlier port",
+        ),
+        (file(dpdk, [devices[1], "device = \"net_null0\"\npeer = \"a\""], ""), "one too many"),
+    ] {
+        let told = told(&text);
+        assert!(told.iter().any(|line| line.contains(words)), "{words}: {told:#?}");
+    }
 }
 
 #[test]

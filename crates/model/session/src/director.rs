@@ -335,6 +335,8 @@ impl Count for FlowRow {
 
 #[cfg(test)]
 mod tests {
+    use pullnet_transport::FailureReason;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@ use super::HostFile;
 /// The settings that differ between `old` and `new` and that only a new daemon can take over, by name.
 pub(crate) fn fixed(old: &HostFile, new: &HostFile) -> Vec<&'static str> {
     let differ = [
-        ("backend or interface", old.link != new.link),
+        ("backend, interface, device or dpdk", old.link != new.link),
         ("address", old.address != new.address),
         ("port", old.port != new.port),
         ("rate", old.rate != new.rate),

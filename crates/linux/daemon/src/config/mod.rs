@@ -10,9 +10,13 @@ use std::path::PathBuf;
 use pullnet_config::{Disk, Located, Reader, Shape, SpecError, SubTable, read};
 use pullnet_host::Limits;
 use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_netio::{DpdkDevice, EalOptions};
 use pullnet_protocols::PROTOCOLS;
 use pullnet_settings::Settings;
-use pullnet_switch::config::{CaptureSettings, MarkSettings, Wait, table};
+use pullnet_switch::config::{
+    CaptureSettings, DpdkSettings, MarkSettings, Wait, device, environment, refuse_environment,
+    refuse_unless_built_in, table,
+};
 use pullnet_transport::Protocol;
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_wire::{Mac, Marks};
@@ -36,6 +40,15 @@ pub enum Link {
     Xdp(String),
     /// The kernel's own UDP.
     Udp,
+    /// A device of DPDK.
+    Dpdk {
+        /// The device.
+        device: DpdkDevice,
+        /// The kernel's interface beneath it.
+        interface: Option<String>,
+        /// Environment of DPDK.
+        environment: EalOptions,
+    },
 }
 
 /// Where counters are found.
@@ -192,6 +205,7 @@ pub fn shape() -> Shape {
     let neighbours = Shape::of(&[NeighbourSettings::FIELDS]);
     Shape::of(&[HostSettings::FIELDS])
         .with(one("socket", "Where applications find the daemon.", SocketSettings::FIELDS))
+        .with(one("dpdk", "The environment of DPDK, with backend = \"dpdk\".", DpdkSettings::FIELDS))
         .with(one("limits", "How much the host takes on.", LimitSettings::FIELDS))
         .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host. If `initial_window` is left out, it is 270 kB in full packets, and no less than 30.", NdpConfig::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
@@ -274,9 +288,14 @@ fn ip<S>(reader: &Reader<'_>, read: &Located<S>, key: &str, text: &str) -> Optio
 }
 
 fn link(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
-    if !host.has_read(&["backend", "interface"]) {
+    if !host.has_read(&["backend", "interface", "device"]) {
         return None;
     }
+    if host.value.backend == Backend::Dpdk {
+        return dpdk(root, host);
+    }
+    refuse_environment(root, "backend = \"dpdk\"");
+    root.no_effect("device", "it is for backend = \"dpdk\"; leave it out");
     match (host.value.backend, host.value.interface.clone()) {
         (Backend::Packet, Some(interface)) => Some(Link::Packet(interface)),
         (Backend::Xdp, Some(interface)) => Some(Link::Xdp(interface)),
@@ -292,7 +311,23 @@ fn link(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
             root.refuse("interface", "has no effect with backend = \"udp\"; leave it out");
             None
         }
+        (Backend::Dpdk, _) => None,
     }
+}
+
+/// A link by DPDK. Unless the file says otherwise, its environment is on the core of the daemon.
+fn dpdk(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
+    refuse_unless_built_in(root, "backend", "cargo build --release -p pullnet-daemon --features dpdk");
+    let device = match &host.value.device {
+        Some(text) => device(root, "device", text),
+        None => {
+            root.missing("device", "write for instance device = \"net_af_packet0,iface=eth0\"".to_owned());
+            None
+        }
+    };
+    let environment = environment(root, device.iter())?;
+    let environment = EalOptions { core: environment.core.or(host.value.core), ..environment };
+    Some(Link::Dpdk { device: device?, interface: host.value.interface.clone(), environment })
 }
 
 fn limits(root: &Reader<'_>) -> Option<LimitSettings> {

@@ -13,6 +13,8 @@ choice! {
         Xdp = "xdp",
         /// The kernel's own UDP: needs no privilege and no interface.
         Udp = "udp",
+        /// A device of DPDK: needs a program that was built with DPDK, and at the start what the device needs.
+        Dpdk = "dpdk",
     }
 }
 
@@ -49,15 +51,19 @@ settings! {
         transport: String = "ndp",
         /// How frames get in and out.
         backend: Backend = "packet",
-        /// The network interface; not with backend = "udp".
+        /// The network interface; not with backend = "udp". With backend = "dpdk", the kernel's interface beneath the device,
+        /// whose routes and neighbours hold; without it, those of the tables [[neighbour]].
         interface: Option<String> = "",
+        /// With backend = "dpdk": a virtual device with its arguments (net_af_packet0,iface=eth0), or the PCI address of a
+        /// network card (0000:03:00.0).
+        device: Option<String> = "",
         /// The host's IP address: one of the interface, IPv4 or IPv6.
         address: String = "10.0.0.1"; required,
         /// UDP port at which the host listens; with the address it is who the host is.
         port: u16 = 61199 in 1 => 65535,
         /// Rate of the host's link, at which pulls are paced.
         rate: BitsPerSec = "10 Gbps" in "1 Mbps" => "800 Gbps"; required,
-        /// Longest IP packet. If it is left out, the MTU of the interface, and 1500 B with backend = "udp".
+        /// Longest IP packet. If it is left out, the MTU of the interface, and 1500 B without one.
         mtu: Option<Bytes> = "" in "256 B" => "60000 B",
         /// Path labels that are used towards each destination.
         paths: u16 = 8 in 1 => 16384,

@@ -14,6 +14,7 @@ mod standing;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant as Clock};
 
+use pullnet_netio::Dpdk;
 use pullnet_switch::config::Wait;
 use pullnet_units::{Instant, Picos};
 
@@ -46,6 +47,7 @@ pub struct Daemon {
     keys: Option<KeyFile>,
     hangup: Option<OwnedFd>,
     metrics: Option<Endpoint>,
+    dpdk: Option<Dpdk>,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -80,11 +82,11 @@ impl Daemon {
         let opened = |keys| KeyFile::open(keys, file.address, account.uid);
         let mut keys = file.keys.as_ref().map(opened).transpose()?;
         let known = keys.as_mut().map(KeyFile::read).transpose()?;
-        let network = open::network(file, known)?;
+        let (network, dpdk) = open::network(file, known)?;
         let control = ControlSocket::open(&file.access, &account)?;
         let open = |place| Endpoint::open_for(place, &account, control.group());
         let metrics = file.metrics.as_ref().map(open).transpose()?;
-        Ok(Self { network, control, file: file.clone(), account, keys, hangup: None, metrics })
+        Ok(Self { network, control, file: file.clone(), account, keys, hangup: None, metrics, dpdk })
     }
 
     /// Reads its file and its keys again each time that `hangup` becomes readable.
@@ -93,12 +95,13 @@ impl Daemon {
         Self { hangup: Some(hangup), ..self }
     }
 
-    /// Gives up every privilege, for this thread and its later child threads. Call it before any thread is started.
+    /// Gives up every privilege, for this thread and its later child threads, and for DPDK's. Call it before any other thread is
+    /// started.
     ///
     /// # Errors
     /// If the kernel does not let go of one.
     pub fn drop_privileges(&self) -> Result<(), Error> {
-        privileges::drop_all(&self.account)
+        privileges::drop_all(&self.account, self.dpdk)
     }
 
     /// Serves until `stop` becomes readable; then refuses new streams, lets the others go on for as long as the file allows,

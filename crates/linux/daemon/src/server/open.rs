@@ -3,8 +3,8 @@
 use pullnet_host::seal::Keys;
 use pullnet_host::{Engine, EngineOptions, Neighbours, Search};
 use pullnet_netio::{
-    Filter, Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol, UdpOptions, UdpSockets,
-    XdpOptions, XdpSocket,
+    Dpdk, DpdkDevice, DpdkOptions, EalOptions, Filter, Interface, PacketIo, PacketOptions, PacketSocket,
+    PortGuard, Protocol, UdpOptions, UdpSockets, XdpOptions, XdpSocket,
 };
 use pullnet_wire::Mac;
 
@@ -18,14 +18,28 @@ const USUAL_MTU: usize = 1500;
 
 type Io = Box<dyn PacketIo + Send>;
 
-/// Opens the interface of a file.
-pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<EngineIo, Error> {
-    let (mac, mtu) = match &file.link {
-        Link::Packet(name) | Link::Xdp(name) => {
-            let interface = Interface::find(name)?;
-            (interface.mac, file.mtu.unwrap_or(interface.mtu))
+/// What carries the frames of a host.
+struct Opened {
+    io: Io,
+    /// Name for the captures.
+    name: String,
+    mac: Mac,
+    mtu: usize,
+    neighbours: Neighbours,
+    /// Keeps the kernel from answering for the port, unless the kernel's own UDP carries the frames.
+    guard: Option<PortGuard>,
+    dpdk: Option<Dpdk>,
+}
+
+/// Opens the interface of a file. Returns DPDK's environment too, if that carries the frames.
+pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<(EngineIo, Option<Dpdk>), Error> {
+    let Opened { io, name, mac, mtu, neighbours, guard, dpdk } = match &file.link {
+        Link::Packet(name) => packet(file, name)?,
+        Link::Xdp(name) => xdp(file, name)?,
+        Link::Udp => udp(file)?,
+        Link::Dpdk { device, interface, environment } => {
+            by_dpdk(file, device, interface.as_deref(), environment)?
         }
-        Link::Udp => (Mac::default(), file.mtu.unwrap_or(USUAL_MTU)),
     };
     let mut options = EngineOptions { keys, ..options(file, mac, mtu) };
     if file.usual_window {
@@ -33,62 +47,96 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<EngineIo, E
     }
     let options = options.started().map_err(Error::Engine)?;
     let engine = Engine::new(options).map_err(Error::Engine)?;
-    let io = io(file, mtu)?;
-    let (name, neighbours) = match &file.link {
-        Link::Packet(name) | Link::Xdp(name) => (name.as_str(), Neighbours::Kernel(name.clone())),
-        Link::Udp => ("udp", Neighbours::NotNeeded),
-    };
     let io = match &file.capture {
-        Some(settings) => Box::new(Recorder::new(io, name, file.rate, settings)?),
+        Some(settings) => Box::new(Recorder::new(io, &name, file.rate, settings)?),
         None => io,
     };
-    let guard = guard(file)?;
     let search = Search::new(neighbours).map_err(Error::Engine)?;
-    Ok(EngineIo::new(io, engine, search, guard))
+    Ok((EngineIo::new(io, engine, search, guard), dpdk))
 }
 
-/// Keeps the kernel from answering for the port, unless the kernel's own UDP carries the frames.
-fn guard(file: &HostFile) -> Result<Option<PortGuard>, Error> {
-    let (address, port) = (file.address, file.port);
-    Ok(match &file.link {
-        Link::Packet(name) => Some(PortGuard::take_on(&Interface::find(name)?, address, port)?),
-        // Its frames leave the kernel before the IP stack anyway.
-        Link::Xdp(_) => Some(PortGuard::take(address, port)?),
-        Link::Udp => None,
+/// A host on an interface of the kernel.
+fn on(file: &HostFile, interface: Interface, io: Io, guard: PortGuard) -> Opened {
+    let Interface { name, mac, mtu, .. } = interface;
+    let neighbours = Neighbours::Kernel(name.clone());
+    Opened { io, mac, mtu: file.mtu.unwrap_or(mtu), neighbours, guard: Some(guard), name, dpdk: None }
+}
+
+fn packet(file: &HostFile, name: &str) -> Result<Opened, Error> {
+    let interface = Interface::find(name)?;
+    let protocol = if file.address.is_ipv6() { Protocol::Ipv6 } else { Protocol::Ipv4 };
+    let options = PacketOptions { protocol, bursts: file.bursts, ..PacketOptions::default() };
+    let io = Box::new(PacketSocket::open(name, &options)?);
+    let guard = PortGuard::take_on(&interface, file.address, file.port)?;
+    Ok(on(file, interface, io, guard))
+}
+
+fn xdp(file: &HostFile, name: &str) -> Result<Opened, Error> {
+    let interface = Interface::find(name)?;
+    let queues = receive_queues(name);
+    if queues > 1 {
+        tracing::warn!(
+            interface = name,
+            queues,
+            "backend = \"xdp\" takes the frames of receive queue 0 only, and those of the others are lost; \
+             use `ethtool -L {name} combined 1`, or backend = \"packet\""
+        );
+    }
+    let options = XdpOptions { filter: Filter::Udp(file.port), ..XdpOptions::default() };
+    let io = Box::new(XdpSocket::open(name, &options)?);
+    // Its frames leave the kernel before the IP stack anyway.
+    let guard = PortGuard::take(file.address, file.port)?;
+    Ok(on(file, interface, io, guard))
+}
+
+fn udp(file: &HostFile) -> Result<Opened, Error> {
+    let mtu = file.mtu.unwrap_or(USUAL_MTU);
+    let options = UdpOptions {
+        port: file.port,
+        labels: file.paths.min(MOST_UDP_LABELS),
+        mtu,
+        ..UdpOptions::new(file.address)
+    };
+    Ok(Opened {
+        io: Box::new(UdpSockets::open(&options)?),
+        name: "udp".to_owned(),
+        mac: Mac::default(),
+        mtu,
+        neighbours: Neighbours::NotNeeded,
+        guard: None,
+        dpdk: None,
     })
 }
 
-fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {
-    let ipv6 = file.address.is_ipv6();
-    Ok(match &file.link {
-        Link::Packet(name) => {
-            let protocol = if ipv6 { Protocol::Ipv6 } else { Protocol::Ipv4 };
-            let options = PacketOptions { protocol, bursts: file.bursts, ..PacketOptions::default() };
-            Box::new(PacketSocket::open(name, &options)?)
-        }
-        Link::Xdp(name) => {
-            let queues = receive_queues(name);
-            if queues > 1 {
-                tracing::warn!(
-                    interface = name,
-                    queues,
-                    "backend = \"xdp\" takes the frames of receive queue 0 only, and those of the others are lost; \
-                     use `ethtool -L {name} combined 1`, or backend = \"packet\""
-                );
-            }
-            let options = XdpOptions { filter: Filter::Udp(file.port), ..XdpOptions::default() };
-            Box::new(XdpSocket::open(name, &options)?)
-        }
-        Link::Udp => {
-            let options = UdpOptions {
-                port: file.port,
-                labels: file.paths.min(MOST_UDP_LABELS),
-                mtu,
-                ..UdpOptions::new(file.address)
-            };
-            Box::new(UdpSockets::open(&options)?)
-        }
-    })
+fn by_dpdk(
+    file: &HostFile,
+    device: &DpdkDevice,
+    interface: Option<&str>,
+    environment: &EalOptions,
+) -> Result<Opened, Error> {
+    let interface = interface.map(Interface::find).transpose()?;
+    let mtu = file.mtu.or(interface.as_ref().map(|interface| interface.mtu));
+    let dpdk = Dpdk::start(environment)?;
+    let port = dpdk.open(device, &DpdkOptions { mtu, ..DpdkOptions::default() })?;
+    let (mac, mtu, io) = (port.mac(), port.mtu(), Box::new(port));
+    let Some(interface) = interface else {
+        let (name, neighbours) = (device.name().to_owned(), Neighbours::Given);
+        return Ok(Opened { io, name, mac, mtu, neighbours, guard: None, dpdk: Some(dpdk) });
+    };
+    if interface.mac != mac {
+        return Err(Error::Beneath {
+            device: device.name().to_owned(),
+            mac: text(mac),
+            interface: interface.name,
+            other: text(interface.mac),
+        });
+    }
+    let guard = PortGuard::take_on(&interface, file.address, file.port)?;
+    Ok(Opened { mtu, dpdk: Some(dpdk), ..on(file, interface, io, guard) })
+}
+
+fn text(mac: Mac) -> String {
+    mac.0.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// Receive queues that an interface uses; 0 if the kernel does not say.

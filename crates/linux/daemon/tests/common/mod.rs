@@ -91,6 +91,16 @@ impl Installation {
         self.start_by(command, further)
     }
 
+    /// Starts a daemon that fails in a network namespace, and returns what it says.
+    pub fn fails_in(&self, namespace: &str, further: &str) -> String {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_pullnetd")]);
+        let output = command.arg(self.config(further)).output().unwrap();
+        let _ = std::fs::remove_file(self.folder.with_extension("toml"));
+        assert!(!output.status.success(), "it has started and stopped");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
     pub fn start_by(&self, mut command: Command, further: &str) -> Daemon {
         let mut child = command.arg(self.config(further)).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -153,6 +163,21 @@ impl Daemon {
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Asserts that none of its threads has a capability, could gain one, or is root.
+    pub fn has_no_rights(&self) {
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap() {
+            let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+            let none = "0000000000000000";
+            for (name, value) in [("CapEff", none), ("CapPrm", none), ("CapBnd", none), ("NoNewPrivs", "1")] {
+                assert!(
+                    status.contains(&format!("\n{name}:\t{value}\n")),
+                    "{name} is not {value}:\n{status}"
+                );
+            }
+            assert!(!status.contains("\nUid:\t0"), "{status}");
+        }
     }
 
     /// A line of what the kernel says of the process.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_alarm.h>
 #include <rte_bus.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
@@ -23,9 +24,9 @@ int pullnet_dpdk_start(int argc, char **argv)
     return rte_errno != 0 ? -rte_errno : -EINVAL;
 }
 
-void pullnet_dpdk_stop(void)
+int pullnet_dpdk_in_its_thread(void (*call)(void *), void *argument)
 {
-    rte_eal_cleanup();
+    return rte_eal_alarm_set(1, call, argument);
 }
 
 /* The number of the device, which is made if it is not there. */
@@ -61,10 +62,10 @@ static bool is_virtual(uint16_t number)
     return rte_eth_dev_info_get(number, &info) == 0 && strcmp(rte_bus_name(rte_dev_bus(info.device)), "vdev") == 0;
 }
 
-static int set_up(struct pullnet_dpdk_port *port, uint16_t mtu, uint16_t frames, uint16_t room)
+static int set_up(struct pullnet_dpdk_port *port, const struct pullnet_dpdk_asked *asked)
 {
-    uint16_t number = port->number, incoming = frames, outgoing = frames;
-    struct rte_eth_conf wanted = { .rxmode = { .mtu = is_virtual(number) ? 0 : mtu } };
+    uint16_t number = port->number, incoming = asked->frames, outgoing = asked->frames;
+    struct rte_eth_conf wanted = { .rxmode = { .mtu = is_virtual(number) ? 0 : asked->mtu } };
     int failed = rte_eth_dev_configure(number, 1, 1, &wanted);
     if (failed == 0)
         failed = rte_eth_dev_adjust_nb_rx_tx_desc(number, &incoming, &outgoing);
@@ -74,7 +75,7 @@ static int set_up(struct pullnet_dpdk_port *port, uint16_t mtu, uint16_t frames,
     char name[RTE_MEMPOOL_NAMESIZE];
     snprintf(name, sizeof name, "pullnet-%u", number);
     unsigned buffers = 2 * ((unsigned)incoming + outgoing) + SPARE_BUFFERS;
-    port->pool = rte_pktmbuf_pool_create(name, buffers, 0, 0, RTE_PKTMBUF_HEADROOM + room, socket);
+    port->pool = rte_pktmbuf_pool_create(name, buffers, 0, 0, RTE_PKTMBUF_HEADROOM + asked->buffer_room, socket);
     if (port->pool == NULL)
         return -rte_errno;
     failed = rte_eth_rx_queue_setup(number, 0, incoming, socket, NULL, port->pool);
@@ -83,7 +84,29 @@ static int set_up(struct pullnet_dpdk_port *port, uint16_t mtu, uint16_t frames,
     return failed != 0 ? failed : rte_eth_dev_start(number);
 }
 
-int pullnet_dpdk_open(const char *device, uint16_t mtu, uint16_t frames, uint16_t room, struct pullnet_dpdk_port *port)
+/* Virtual devices are left out: theirs would set a flag of the kernel interface, which stays when the port is gone. */
+static int take_all(uint16_t number)
+{
+    int failed = is_virtual(number) ? 0 : rte_eth_promiscuous_enable(number);
+    return failed == -ENOTSUP ? 0 : failed;
+}
+
+/* Asks what the port is to say of itself. */
+static int describe(struct pullnet_dpdk_port *port)
+{
+    struct rte_ether_addr mac;
+    struct rte_eth_dev_info info;
+    int failed = rte_eth_macaddr_get(port->number, &mac);
+    if (failed == 0)
+        failed = rte_eth_dev_info_get(port->number, &info);
+    if (failed != 0)
+        return failed;
+    memcpy(port->mac, mac.addr_bytes, sizeof port->mac);
+    port->interface = info.if_index;
+    return 0;
+}
+
+int pullnet_dpdk_open(const char *device, const struct pullnet_dpdk_asked *asked, struct pullnet_dpdk_port *port)
 {
     memset(port, 0, sizeof *port);
     int failed = find(device, &port->number);
@@ -91,13 +114,12 @@ int pullnet_dpdk_open(const char *device, uint16_t mtu, uint16_t frames, uint16_
         failed = own(port->number);
     if (failed != 0)
         return failed;
-    failed = set_up(port, mtu, frames, room);
-    struct rte_ether_addr mac;
+    failed = set_up(port, asked);
+    if (failed == 0 && asked->promiscuous)
+        failed = take_all(port->number);
     if (failed == 0)
-        failed = rte_eth_macaddr_get(port->number, &mac);
-    if (failed == 0)
-        memcpy(port->mac, mac.addr_bytes, sizeof port->mac);
-    else
+        failed = describe(port);
+    if (failed != 0)
         pullnet_dpdk_close(port);
     return failed;
 }

@@ -2,14 +2,25 @@
 #ifndef PULLNET_DPDK_SHIM_H
 #define PULLNET_DPDK_SHIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rte_mbuf;
 struct rte_mempool;
 
-/* A port that has been opened: its number, its buffers, its Ethernet address. */
+/* How a port is to be opened. */
+struct pullnet_dpdk_asked {
+    uint16_t mtu;
+    uint16_t frames;
+    uint16_t buffer_room;
+    bool promiscuous;
+};
+
+/* A port that has been opened: its buffers, its number, its Ethernet address, and the index of the kernel interface whose
+ * frames it carries, or 0. */
 struct pullnet_dpdk_port {
     struct rte_mempool *pool;
+    uint32_t interface;
     uint16_t number;
     uint8_t mac[6];
 };
@@ -18,13 +29,13 @@ struct pullnet_dpdk_port {
  * Returns 0 or a negative error number, as all functions here do that return an int. */
 int pullnet_dpdk_start(int argc, char **argv);
 
-/* Ends the environment. No port may be open. */
-void pullnet_dpdk_stop(void);
+/* Has `call` called with `argument` in the thread in which DPDK handles interrupts, without waiting for it. */
+int pullnet_dpdk_in_its_thread(void (*call)(void *), void *argument);
 
 /* Makes the device `device` (what DPDK's --vdev or --allow would say), if it is not there yet, and starts it with one
- * queue in each direction, each of about `frames` descriptors, and with buffers of `room` bytes. -EBUSY if it has been
- * opened already. */
-int pullnet_dpdk_open(const char *device, uint16_t mtu, uint16_t frames, uint16_t room, struct pullnet_dpdk_port *port);
+ * queue in each direction, each of about `frames` descriptors, and with buffers of `buffer_room` bytes. `promiscuous` is
+ * for network cards, and without effect on those that cannot. -EBUSY if it has been opened already. */
+int pullnet_dpdk_open(const char *device, const struct pullnet_dpdk_asked *asked, struct pullnet_dpdk_port *port);
 
 /* Stops and removes the device, and gives up its buffers. None of them may be in use by the caller. */
 void pullnet_dpdk_close(const struct pullnet_dpdk_port *port);

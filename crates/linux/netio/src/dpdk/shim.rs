@@ -1,7 +1,7 @@
 //! Bindings to `shim.c`, which calls DPDK. Buffers change owner between the driver and this module; the arrays here track
 //! the owner.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,21 +20,26 @@ struct Buffer {
 #[derive(Debug)]
 struct Opened {
     pool: *mut Buffer,
+    interface: u32,
     number: u16,
     mac: [u8; 6],
+}
+
+/// How a port is to be opened. Mirrors `struct pullnet_dpdk_asked` in `shim.h`.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub mtu: u16,
+    pub frames: u16,
+    pub buffer_room: u16,
+    pub promiscuous: bool,
 }
 
 // SAFETY: `shim.h` states the obligations of each caller; the types are the same there.
 unsafe extern "C" {
     fn pullnet_dpdk_start(argc: c_int, argv: *mut *mut c_char) -> c_int;
-    fn pullnet_dpdk_stop();
-    fn pullnet_dpdk_open(
-        device: *const c_char,
-        mtu: u16,
-        frames: u16,
-        buffer_room: u16,
-        port: *mut Opened,
-    ) -> c_int;
+    fn pullnet_dpdk_in_its_thread(call: extern "C" fn(*mut c_void), argument: *mut c_void) -> c_int;
+    fn pullnet_dpdk_open(device: *const c_char, asked: *const Asked, port: *mut Opened) -> c_int;
     fn pullnet_dpdk_close(port: *const Opened);
     fn pullnet_dpdk_receive(port: *const Opened, frames: *mut *mut Buffer, most: u16) -> u16;
     fn pullnet_dpdk_send(port: *const Opened, frames: *mut *mut Buffer, count: u16) -> u16;
@@ -69,10 +74,24 @@ pub(super) fn start(arguments: Vec<CString>) -> io::Result<()> {
     checked(unsafe { pullnet_dpdk_start(count, array.as_mut_ptr()) })
 }
 
-/// Ends DPDK; must be called once after [`start`], when no [`Port`] is left.
-pub(super) fn stop() {
-    // SAFETY: callers uphold the condition above.
-    unsafe { pullnet_dpdk_stop() };
+/// Work for DPDK's thread.
+pub(super) type Call = Box<dyn FnOnce() + Send>;
+
+/// Has `call` called once in DPDK's thread; must be called after [`start`].
+pub(super) fn in_its_thread(call: Call) -> io::Result<()> {
+    extern "C" fn run(argument: *mut c_void) {
+        // SAFETY: the pointer comes from `Box::into_raw` below, and each is passed to one call.
+        let call = unsafe { Box::from_raw(argument.cast::<Call>()) };
+        call();
+    }
+    let argument = Box::into_raw(Box::new(call));
+    // SAFETY: `run` takes this argument, and `Call` may go to another thread.
+    let result = checked(unsafe { pullnet_dpdk_in_its_thread(run, argument.cast()) });
+    if result.is_err() {
+        // SAFETY: DPDK has not taken the call, so that the box is ours again.
+        drop(unsafe { Box::from_raw(argument) });
+    }
+    result
 }
 
 /// A row of buffers: those in `done..end` are owned by us, those before `done` no longer.
@@ -114,22 +133,20 @@ pub(super) struct Port {
 unsafe impl Send for Port {}
 
 impl Port {
-    /// Opens `device` with buffers of `buffer_room` bytes. DPDK must run until the port is dropped.
-    pub fn open(device: &CStr, mtu: u16, frames: u16, buffer_room: u16) -> io::Result<Self> {
-        let mut opened = Opened { pool: null_mut(), number: 0, mac: [0; 6] };
+    /// Opens `device`; must be called after [`start`].
+    pub fn open(device: &CStr, asked: &Asked) -> io::Result<Self> {
+        let mut opened = Opened { pool: null_mut(), interface: 0, number: 0, mac: [0; 6] };
         let _alone = changing();
-        // SAFETY: `device` is NUL-terminated, and `opened` has the layout of the C struct.
-        checked(unsafe { pullnet_dpdk_open(device.as_ptr(), mtu, frames, buffer_room, &mut opened) })?;
+        // SAFETY: `device` is NUL-terminated, and `asked` and `opened` have the layout of the C structs.
+        checked(unsafe { pullnet_dpdk_open(device.as_ptr(), asked, &mut opened) })?;
         let (arrived, outgoing) = (Row::EMPTY, Row::EMPTY);
-        Ok(Self {
-            opened,
-            buffer_room: buffer_room.into(),
-            arrived,
-            read: 0,
-            too_long: 0,
-            outgoing,
-            written: 0,
-        })
+        let buffer_room = asked.buffer_room.into();
+        Ok(Self { opened, buffer_room, arrived, read: 0, too_long: 0, outgoing, written: 0 })
+    }
+
+    /// Index of the kernel interface whose frames the device carries, if there is one.
+    pub fn interface(&self) -> Option<u32> {
+        Some(self.opened.interface).filter(|index| *index != 0)
     }
 
     pub fn mac(&self) -> [u8; 6] {

@@ -50,6 +50,11 @@ impl Veth {
         let [a, b] = &self.names;
         ip(&format!("netns add {a}"))?;
         ip(&format!("netns add {b}"))?;
+        self.join(mtu)
+    }
+
+    fn join(&self, mtu: usize) -> Result<(), String> {
+        let [a, b] = &self.names;
         ip(&format!("-n {a} link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {b}"))?;
         for (name, host) in [(a, 1), (b, 2)] {
             // No IPv6 autoconfiguration: only the test sends on this link.
@@ -62,11 +67,13 @@ impl Veth {
 
     /// Waits until the kernel has noticed that the link is up, which it checks once per second. Before that it drops its own
     /// packets.
-    fn wait_until_up(&self) {
-        for name in &self.names {
-            let is_up = || ip(&format!("-n {name} -oneline link show eth")).unwrap().contains(" state UP ");
-            assert!((0..UP_LOOKS).any(|_| is_up()), "the link never comes up");
-        }
+    pub fn wait_until_up(&self) {
+        (0..2).for_each(|end| self.wait_until_end_is_up(end));
+    }
+
+    pub fn wait_until_end_is_up(&self, end: usize) {
+        let look = format!("-n {} -oneline link show eth", self.names[end]);
+        assert!((0..UP_LOOKS).any(|_| ip(&look).unwrap().contains(" state UP ")), "the link never comes up");
     }
 
     /// Sets one end of the link down and up again.
@@ -75,6 +82,23 @@ impl Veth {
             ip(&format!("-n {} link set eth {state}", self.names[end])).unwrap();
         }
         self.wait_until_up();
+    }
+
+    /// Removes both ends of the link, and makes new ones of the same name.
+    pub fn replace(&self, mtu: usize) {
+        self.ip(0, "link del eth");
+        self.join_again(mtu);
+    }
+
+    /// Makes new ends of a link that was removed.
+    pub fn join_again(&self, mtu: usize) {
+        self.join(mtu).unwrap();
+        self.wait_until_up();
+    }
+
+    /// Runs an `ip` command in the namespace of one end.
+    pub fn ip(&self, end: usize, arguments: &str) {
+        ip(&format!("-n {} {arguments}", self.names[end])).unwrap();
     }
 
     /// Adds the IPv6 addresses fd77::1 and fd77::2, usable at once.

@@ -6,7 +6,7 @@ use pullnet_units::{Picos, QueueSize};
 use pullnet_wire::Mark;
 use serde_json::{Value, json};
 
-use super::SwitchFile;
+use super::{Outside, SwitchFile};
 use crate::forward::Unknown;
 use crate::size::Counting;
 
@@ -21,7 +21,7 @@ impl SwitchFile {
         let refused = self.beyond_the_kernel(queue.is_some(), marks);
         let Some((room, trim_to)) = queue.filter(|_| refused.is_empty()) else { return Err(refused) };
         let ports = self.ports.iter().map(|port| {
-            let (name, interface) = (&port.name, &port.interface);
+            let (name, interface) = (&port.name, port.outside.as_ref().map(Outside::to_string));
             json!({ "name": name, "switch": port.switch, "interface": interface, "rate_bps": port.settings.rate.get() })
         });
         let entries = self.entries.iter().map(|(_, mac, entry)| {
@@ -58,7 +58,7 @@ impl SwitchFile {
                 "switch.kind: it has one class per port and drops or trims; use \"trim\" or \"drop-tail\"",
             ),
             (
-                one_switch && ports().all(|port| port.interface.is_some()),
+                one_switch && ports().all(|port| matches!(port.outside, Some(Outside::Interface(_)))),
                 "port: it is one switch, all of whose ports are on interfaces",
             ),
             (

@@ -1,24 +1,28 @@
 //! Reads and checks the TOML file of a switch; reports all errors at once.
 
 mod check;
+mod dpdk;
 mod kernel;
 mod ports;
 mod tables;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use pullnet_config::{
     Disk, Files, Forwarding, Reader, Shape, SpecError, SubTable, read, read_switch, switch_shape,
 };
+use pullnet_netio::{DpdkDevice, EalOptions};
 use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::Settings;
 use pullnet_units::{Bytes, NodeId, Picos, PortId};
 use pullnet_wire::Marks;
 
+pub use dpdk::{device, environment, refuse_environment, refuse_unless_built_in};
 pub use ports::GroupEntry;
 pub use tables::{
-    CaptureSettings, FaultSettings, ForwardSettings, GroupSettings, Io, LearningSettings, MarkSettings,
-    PortFileSettings, RunSettings, Wait,
+    CaptureSettings, DpdkSettings, FaultSettings, ForwardSettings, GroupSettings, Io, LearningSettings,
+    MarkSettings, PortFileSettings, RunSettings, Wait,
 };
 
 use crate::fault::Fault;
@@ -26,15 +30,38 @@ use crate::forward::Entry;
 use crate::mac::Mac;
 use crate::settings::{FabricSettings, PortSettings};
 
-/// A port with its name and its interface.
+/// Where the frames of an outer port come from and go to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outside {
+    /// A network interface.
+    Interface(String),
+    /// A device of DPDK.
+    Device {
+        /// The device.
+        device: DpdkDevice,
+        /// Longest IP packet. Bytes; `None`: what the device says.
+        mtu: Option<usize>,
+    },
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interface(name) => f.write_str(name),
+            Self::Device { device, .. } => device.fmt(f),
+        }
+    }
+}
+
+/// A port with its name and what it is on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedPort {
     /// Name of the port, unique in the file.
     pub name: String,
     /// Name of its switch.
     pub switch: String,
-    /// The network interface; `None` for a line to another port of the file.
-    pub interface: Option<String>,
+    /// What is outside; `None` for a line to another port of the file.
+    pub outside: Option<Outside>,
     /// Settings of its line.
     pub settings: PortSettings,
 }
@@ -59,8 +86,10 @@ pub struct SwitchFile {
     pub fabric: FabricSettings,
     /// The DSCP values of NDP.
     pub marks: Marks,
-    /// Socket type of the interfaces.
+    /// How frames come in and go out.
     pub io: Io,
+    /// Environment of DPDK, if ports are on its devices.
+    pub dpdk: Option<EalOptions>,
     /// How the loop waits.
     pub wait: Wait,
     /// Time that an adaptive loop spins before it sleeps.
@@ -107,6 +136,7 @@ pub fn shape() -> Shape {
         .with(list("forward", "Fixed entries of the forwarding tables.", ForwardSettings::FIELDS))
         .with(list("group", "Multicast groups, whose frames are copied.", GroupSettings::FIELDS))
         .with(one("learning", "Address learning, and frames to unknown addresses.", LearningSettings::FIELDS))
+        .with(one("dpdk", "The environment of DPDK, with io = \"dpdk\".", DpdkSettings::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(list(
             "fault",
@@ -121,7 +151,9 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     let switch = read_switch(root);
     let learning = table::<LearningSettings>(root, "learning");
     let marks = MarkSettings::marks(root);
-    let ports = ports::read(root);
+    let io = run.has_read(&["io"]).then_some(run.value.io);
+    let ports = ports::read(root, io);
+    let dpdk = dpdk(root, io, &ports);
     let names: BTreeMap<&str, PortId> =
         (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId::new(number))).collect();
     let entries = ports::entries(root, &ports, &names);
@@ -138,6 +170,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
         discipline,
         marks: marks?,
         io: run.io,
+        dpdk: dpdk?,
         wait: run.wait,
         idle: run.idle,
         ports,
@@ -146,6 +179,20 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
         faults,
         recording,
     })
+}
+
+/// The environment of DPDK, if the file uses it; `None`: it is wrong.
+fn dpdk(root: &Reader<'_>, io: Option<Io>, ports: &[NamedPort]) -> Option<Option<EalOptions>> {
+    if io? != Io::Dpdk {
+        refuse_environment(root, "io = \"dpdk\"");
+        return Some(None);
+    }
+    refuse_unless_built_in(root, "io", ".venv/bin/maturin develop --release --features dpdk");
+    let devices = ports.iter().filter_map(|port| match &port.outside {
+        Some(Outside::Device { device, .. }) => Some(device),
+        _ => None,
+    });
+    environment(root, devices).map(Some)
 }
 
 fn fabric(run: &RunSettings, forwarding: Forwarding, learning: &LearningSettings) -> FabricSettings {

@@ -8,9 +8,10 @@ use pullnet_settings::Settings;
 use pullnet_topology::Effect;
 use pullnet_units::{Instant, NodeId, PortId};
 
-use super::NamedPort;
 use super::check::has_loop;
-use super::tables::{FaultSettings, ForwardSettings, GroupSettings, PortFileSettings};
+use super::dpdk::device;
+use super::tables::{FaultSettings, ForwardSettings, GroupSettings, Io, PortFileSettings};
+use super::{NamedPort, Outside};
 use crate::fault::{Fault, PortLine};
 use crate::forward::{Entry, Selection};
 use crate::mac::Mac;
@@ -26,8 +27,8 @@ fn list<'a, S: Settings>(root: &Reader<'a>, key: &str) -> Vec<(Reader<'a>, S)> {
     root.list(key).into_iter().filter_map(read).collect()
 }
 
-/// Reads every port; switches are numbered in the order of their first ports.
-pub(super) fn read(root: &Reader<'_>) -> Vec<NamedPort> {
+/// Reads every port of a file with this `io`; switches are numbered in the order of their first ports.
+pub(super) fn read(root: &Reader<'_>, io: Option<Io>) -> Vec<NamedPort> {
     if !root.has("port") || root.is_empty_list("port") {
         root.missing("port", "write for instance [[port]] with name, interface and rate".to_owned());
     }
@@ -41,15 +42,16 @@ pub(super) fn read(root: &Reader<'_>) -> Vec<NamedPort> {
     let number = |name: &str| switches.iter().position(|switch| *switch == name).unwrap_or(0) as u32;
     for (index, (reader, port)) in written.iter().enumerate() {
         check(reader, port, &written[..index], &written);
+        check_outside(reader, port, io);
     }
     let position = |name: &String| (0..).zip(&written).find(|(_, (_, port))| port.name == *name);
-    let named = |(_, port): &(Reader<'_>, PortFileSettings)| {
+    let named = |(reader, port): &(Reader<'_>, PortFileSettings)| {
         let peer = port.peer.as_ref().and_then(position).map(|(number, _)| PortId::new(number));
         let PortFileSettings { rate, delay, paced, .. } = *port;
         NamedPort {
             name: port.name.clone(),
             switch: port.switch.clone(),
-            interface: port.interface.clone(),
+            outside: outside(reader, port),
             settings: PortSettings { node: NodeId::new(number(&port.switch)), rate, delay, paced, peer },
         }
     };
@@ -66,17 +68,52 @@ fn check(reader: &Reader<'_>, port: &PortFileSettings, before: &Written<'_>, all
     if before.iter().any(|(_, other)| other.name == port.name) {
         reader.refuse("name", "is the name of an earlier port; give it another one");
     }
-    match (&port.interface, &port.peer) {
+    match (outside_name(port), &port.peer) {
         (None, None) => reader.refuse_table("is on no interface and has no peer; give it one of the two"),
         (Some(_), Some(_)) => {
             reader.refuse("peer", "is one too many beside an interface; leave one of the two out");
         }
-        (Some(interface), None) => {
-            if before.iter().any(|(_, other)| other.interface.as_ref() == Some(interface)) {
-                reader.refuse("interface", "is that of an earlier port; a port has one of its own");
+        (Some(on), None) => {
+            if before.iter().any(|(_, other)| outside_name(other) == Some(on)) {
+                let key = if port.device.is_some() { "device" } else { "interface" };
+                reader.refuse(key, "is that of an earlier port; a port has one of its own");
             }
         }
         (None, Some(peer)) => check_peer(reader, port, peer, all),
+    }
+}
+
+/// Name of the device or interface of a port.
+fn outside_name(port: &PortFileSettings) -> Option<&str> {
+    let device = port.device.as_deref().and_then(|device| device.split(',').next());
+    device.or(port.interface.as_deref())
+}
+
+/// Reads what is outside of a port.
+fn outside(reader: &Reader<'_>, port: &PortFileSettings) -> Option<Outside> {
+    match &port.device {
+        Some(text) => {
+            let mtu = port.mtu.map(|mtu| mtu.0 as usize);
+            Some(Outside::Device { device: device(reader, "device", text)?, mtu })
+        }
+        None => port.interface.clone().map(Outside::Interface),
+    }
+}
+
+/// Checks that what is outside of a port suits the `io` of the file.
+fn check_outside(reader: &Reader<'_>, port: &PortFileSettings, io: Option<Io>) {
+    if port.device.is_none() {
+        reader.no_effect("mtu", "it is for devices of DPDK; leave it out");
+    }
+    match (io, &port.interface, &port.device) {
+        (Some(Io::Dpdk), Some(interface), _) => reader.refuse(
+            "interface",
+            format!("has no effect with io = \"dpdk\"; write device = \"net_af_packet0,iface={interface}\""),
+        ),
+        (Some(Io::Packet | Io::Xdp), _, Some(_)) => {
+            reader.refuse("device", "needs io = \"dpdk\"; or name an interface");
+        }
+        _ => {}
     }
 }
 

@@ -14,6 +14,8 @@ choice! {
         Packet = "packet",
         /// AF_XDP sockets: needs CAP_NET_ADMIN and CAP_BPF as well.
         Xdp = "xdp",
+        /// Devices of DPDK: needs a program that was built with DPDK, and what the devices need.
+        Dpdk = "dpdk",
     }
 }
 
@@ -49,14 +51,32 @@ settings! {
 }
 
 settings! {
+    /// The environment of DPDK, which starts once in a process.
+    pub struct DpdkSettings {
+        /// Memory for frames: about 4 MB for each port at 1500 B, 20 MB at 9000 B, and four times that for a host.
+        memory: Bytes = "256 MB" in "16 MB" => "64 GB",
+        /// Whether the memory is in huge pages. Network cards need them, virtual devices do not.
+        huge_pages: bool = false,
+        /// The core of DPDK's main thread, beside which it takes its memory. Without it, the first that the process may use.
+        core: Option<u16> = "" in 0 => 1023,
+    }
+}
+
+settings! {
     /// A port: on a network interface, or joined to another port of the file.
     pub struct PortFileSettings {
         /// Name of the port, unique in the file.
         name: String = "host0"; required,
         /// Name of its switch.
         switch: String = "switch",
-        /// Network interface of the port.
+        /// Network interface of the port; not with io = "dpdk".
         interface: Option<String> = "",
+        /// With io = "dpdk": device of the port, a virtual one with its arguments (net_af_packet0,iface=eth0) or the PCI address
+        /// of a network card (0000:03:00.0).
+        device: Option<String> = "",
+        /// Longest IP packet of a device. Without it, the MTU of the interface that its argument iface names, and 1500 B
+        /// without one.
+        mtu: Option<Bytes> = "" in "256 B" => "60000 B",
         /// Name of the port at the other end of a line inside the file; that port names this one in turn.
         peer: Option<String> = "",
         /// Rate of the line in each direction.

@@ -53,6 +53,9 @@ pub enum LiveError {
         /// The reason.
         error: Error,
     },
+    /// DPDK cannot be started.
+    #[error("{0}")]
+    Dpdk(Error),
     /// The capture file cannot be written.
     #[error("capture \"{file}\": {error}; choose another place or leave the capture out")]
     Capture {
@@ -181,7 +184,7 @@ fn run<Q: Discipline<Slot>>(
 fn capture(file: &SwitchFile, recording: &Recording) -> Result<Capture<BufWriter<File>>, LiveError> {
     let fails = |error| LiveError::Capture { file: recording.file.clone(), error };
     let outer = |port: &crate::config::NamedPort| {
-        port.interface.as_ref().map(|_| Captured { name: port.name.clone(), rate: port.settings.rate })
+        port.outside.as_ref().map(|_| Captured { name: port.name.clone(), rate: port.settings.rate })
     };
     let ports: Vec<_> = file.ports.iter().map(outer).collect();
     let out = BufWriter::with_capacity(1 << 20, File::create(&recording.file).map_err(fails)?);

@@ -3,11 +3,14 @@
 
 use std::collections::VecDeque;
 
-use pullnet_netio::{Counters, Error, PacketIo, PacketOptions, PacketSocket, Protocol};
+use pullnet_netio::{
+    Counters, Dpdk, DpdkOptions, Error, Filter, PacketIo, PacketOptions, PacketSocket, Protocol, XdpOptions,
+    XdpSocket,
+};
 use pullnet_units::{Instant, Picos, PortId};
 
 use super::LiveError;
-use crate::config::{Io, SwitchFile};
+use crate::config::{Io, Outside, SwitchFile};
 use crate::settings::Departure;
 
 /// Receive ring of an interface, in frames: room for what arrives while the loop is busy elsewhere. A larger ring would
@@ -22,8 +25,8 @@ const BURST: usize = 32;
 
 pub(crate) struct Outer {
     pub port: PortId,
-    interface: String,
-    kind: Io,
+    outside: Outside,
+    opener: Opener,
     /// `None` while the interface is unavailable.
     io: Option<Box<dyn PacketIo + Send>>,
     /// Latest error.
@@ -38,19 +41,20 @@ pub(crate) struct Outer {
 }
 
 impl Outer {
-    /// Opens every port that is on an interface.
+    /// Opens every port that is not a line inside the file.
     pub fn open_all(file: &SwitchFile) -> Result<Vec<Self>, LiveError> {
         let named = (0..).zip(&file.ports);
-        let on_interface =
-            named.filter_map(|(number, port)| Some((PortId::new(number), port, port.interface.as_ref()?)));
-        on_interface
-            .map(|(number, port, interface)| {
-                let io = open(file.io, interface);
+        let outer =
+            named.filter_map(|(number, port)| Some((PortId::new(number), port, port.outside.as_ref()?)));
+        let opener = Opener::of(file).map_err(LiveError::Dpdk)?;
+        outer
+            .map(|(number, port, outside)| {
+                let io = opener.open(outside);
                 let io = io.map_err(|error| LiveError::Port { port: port.name.clone(), error })?;
                 Ok(Self {
                     port: number,
-                    interface: interface.clone(),
-                    kind: file.io,
+                    outside: outside.clone(),
+                    opener,
                     io: Some(io),
                     trouble: None,
                     retry: Instant::ZERO,
@@ -101,7 +105,7 @@ impl Outer {
             return;
         }
         self.retry = now.after(RETRY);
-        match open(self.kind, &self.interface) {
+        match self.opener.open(&self.outside) {
             Ok(io) => self.io = Some(io),
             Err(error) => self.trouble = Some(error.to_string()),
         }
@@ -139,18 +143,42 @@ impl Outer {
     }
 }
 
-fn open(io: Io, interface: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
-    match io {
-        Io::Packet => {
-            let options = PacketOptions { protocol: Protocol::All, frames: RING, bursts: false };
-            Ok(Box::new(PacketSocket::open(interface, &options)?))
-        }
-        Io::Xdp => open_xdp(interface),
-    }
+type Opened = Result<Box<dyn PacketIo + Send>, Error>;
+
+/// Opens what is outside of a port.
+#[derive(Clone, Copy)]
+enum Opener {
+    Packet,
+    Xdp,
+    Dpdk(Dpdk),
 }
 
-fn open_xdp(interface: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
-    use pullnet_netio::{Filter, XdpOptions, XdpSocket};
-    let options = XdpOptions { filter: Filter::Everything, ..XdpOptions::default() };
-    Ok(Box::new(XdpSocket::open(interface, &options)?))
+impl Opener {
+    /// Starts DPDK, if the file is for it.
+    fn of(file: &SwitchFile) -> Result<Self, Error> {
+        Ok(match (file.io, &file.dpdk) {
+            (Io::Dpdk, environment) => Self::Dpdk(Dpdk::start(&environment.clone().unwrap_or_default())?),
+            (Io::Packet, _) => Self::Packet,
+            (Io::Xdp, _) => Self::Xdp,
+        })
+    }
+
+    fn open(self, outside: &Outside) -> Opened {
+        match (self, outside) {
+            (Self::Packet, Outside::Interface(name)) => {
+                let options = PacketOptions { protocol: Protocol::All, frames: RING, bursts: false };
+                Ok(Box::new(PacketSocket::open(name, &options)?))
+            }
+            (Self::Xdp, Outside::Interface(name)) => {
+                let options = XdpOptions { filter: Filter::Everything, ..XdpOptions::default() };
+                Ok(Box::new(XdpSocket::open(name, &options)?))
+            }
+            (Self::Dpdk(dpdk), Outside::Device { device, mtu }) => {
+                let options = DpdkOptions { mtu: *mtu, frames: RING as u16, promiscuous: true };
+                Ok(Box::new(dpdk.open(device, &options)?))
+            }
+            // A file that passed its checks has no such port.
+            (_, outside) => Err(Error::Address(format!("\"{outside}\" does not suit the io of the file"))),
+        }
+    }
 }
