@@ -51,6 +51,10 @@ impl Probe for StencilName {
         }
     }
 
+    fn renumber(rows: &mut [StencilNameRow], number: &dyn Fn(FlowId) -> FlowId) {
+        rows.iter_mut().for_each(|row| row.flow = number(row.flow));
+    }
+
     fn sort(rows: &mut [StencilNameRow]) {
         rows.sort_by_key(|row| (row.at, row.host));
     }

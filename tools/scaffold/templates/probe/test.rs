@@ -6,7 +6,8 @@ use std::sync::Arc;
 use pullnet_record::RunRecord;
 use pullnet_scenario::compile;
 
-const TEXT: &str = r#"until = "all flows done"
+/// At the end some flows are prepared that have not begun.
+const TEXT: &str = r#"duration = "300 us"
 [topology]
 kind = "leaf-spine"
 leaves = 2
@@ -17,14 +18,21 @@ kind = "ndp"
 [switch]
 kind = "trim"
 [[traffic]]
-kind = "incast"
-degree = 7
-size = "90 kB"
+kind = "closed-loop"
+think = "10 ms"
+sizes = { fixed = "20 kB" }
+[[traffic]]
+kind = "closed-loop"
+think = "10 us"
+sizes = { fixed = "20 kB" }
 "#;
 
 fn run(probes: &str, threads: usize) -> RunRecord {
     let scenario = compile("stencil_name.toml", &format!("{TEXT}{probes}"), &[], &BTreeMap::new());
-    let mut run = pullnet_sim::start(&Arc::new(scenario.expect("a valid scenario")), threads);
+    let scenario = scenario.unwrap_or_else(|errors| {
+        panic!("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    });
+    let mut run = pullnet_sim::start(&Arc::new(scenario), threads);
     while !run.advance(1000).ended {}
     run.finish()
 }
