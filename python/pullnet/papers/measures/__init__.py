@@ -3,6 +3,7 @@
 from inspect import isfunction
 
 from pullnet.papers.measures import (
+    baselines,
     classes,
     comparison,
     deadlines,
@@ -25,6 +26,7 @@ from pullnet.papers.measures.data import Data, Measure, MissingRunsError
 __all__ = ["ALL", "Data", "Measure", "MissingRunsError"]
 
 _MODULES = (
+    baselines,
     classes,
     comparison,
     deadlines,
