@@ -42,6 +42,7 @@ def test_papers_are_found() -> None:
         "d3",
         "ndp",
         "ndp-artifact-evaluation",
+        "ndp-baselines",
         "ndp-hardware",
         "ndp-linux",
         "phost",

@@ -9,10 +9,13 @@ import polars as pl
 from pullnet.papers import deadline_figures, linux_figures, thesis_figures
 from pullnet.papers.judge import Outcome
 from pullnet.papers.measures.cells import IDEAL, cells
+from pullnet.papers.measures.completions import last_us
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
 from pullnet.papers.measures.packets import with_headers
+from pullnet.papers.measures.rates import window_rates
 from pullnet.papers.measures.slowdowns import slowdown_by_load
 from pullnet.papers.picture import Picture, Points, draw
+from pullnet.papers.runs import Run
 
 
 def of_claim(outcome: Outcome) -> Picture | None:
@@ -86,6 +89,43 @@ def transfers(data: Data) -> Picture:
     return Picture("fig15-fct", "90 kB transfers beside four flows per host", "us", "share of transfers", ours)
 
 
+def _by_transport(data: Data, experiment: str) -> dict[str, list[Run]]:
+    found: dict[str, list[Run]] = {}
+    for run in data.runs(experiment):
+        found.setdefault(str(run.at["transport"]), []).append(run)
+    return found
+
+
+def rates_side_by_side(data: Data) -> Picture:
+    """Fig. 14 of NDP, all transports."""
+    ours = {
+        name: list(enumerate(map(float, np.mean([window_rates(run) for run in runs], axis=0))))
+        for name, runs in _by_transport(data, "permutation").items()
+    }
+    return Picture("fig14-rates", "Permutation, 432 hosts", "flow, slowest first", "Gb/s", ours)
+
+
+def transfers_side_by_side(data: Data) -> Picture:
+    """Fig. 15 of NDP, all transports."""
+    ours = {}
+    for name, runs in _by_transport(data, "transfers").items():
+        tables = [run.result.flows.filter(pl.col("tag") == "probe")["fct_us"].drop_nulls() for run in runs]
+        ours[name] = _cdf(pl.concat(tables).to_numpy())
+    title = "90 kB transfers beside four flows per host"
+    return Picture("fig15-fct", title, "us", "share of transfers", ours, log=True)
+
+
+def incasts_side_by_side(data: Data) -> Picture:
+    """Fig. 16 of NDP, all transports."""
+    ours = {}
+    for name, runs in _by_transport(data, "incast").items():
+        found: dict[float, list[float]] = {}
+        for run in runs:
+            found.setdefault(number_of(run.at["senders"]), []).append(last_us(run) / 1e3)
+        ours[name] = [(senders, mean(values)) for senders, values in sorted(found.items())]
+    return Picture("fig16-incast", "N hosts send 450 kB to one", "senders", "last flow (ms)", ours)
+
+
 def packet_sizes(data: Data) -> Picture:
     """Fig. 1 of the artifact evaluation."""
     ours: dict[str, Points] = {"mean": [], "slowest": []}
@@ -145,6 +185,7 @@ COMPARED = (("all", "mean"), ("<100 KiB", "p99"))
 OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
     "d3": deadline_figures.ALL,
     "ndp": {"4": latencies, "17": windows, "scaling": sizes, "15": transfers},
+    "ndp-baselines": {"14": rates_side_by_side, "15": transfers_side_by_side, "16": incasts_side_by_side},
     "ndp-linux": linux_figures.ALL,
     "phost": {f"load {workload}": slowdowns_by_load(workload) for workload in ("imc10", "web-search", "data-mining")},
     "thesis": thesis_figures.ALL,

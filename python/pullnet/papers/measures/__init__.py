@@ -8,6 +8,7 @@ from pullnet.papers.measures.data import Data, Measure, MissingRunsError
 __all__ = ["ALL", "Data", "Measure", "MissingRunsError"]
 
 _MODULES = (
+    "baselines",
     "classes",
     "comparison",
     "deadlines",

@@ -5,23 +5,17 @@ import polars as pl
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, mean, seeds_text, span
+from pullnet.papers.measures.rates import jain_index, window_rates
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
 At = dict[str, Value]
 
 
-def _rates(run: Run, tag: str | None = None) -> list[float]:
-    """Payload rates of the flows in the measurement window, ascending. Unit: Gb/s."""
-    flows = run.result.flows
-    kept = flows if tag is None else flows.filter(pl.col("tag") == tag)
-    return sorted(kept["window_gbps"].to_list())
-
-
 def slowest_flow(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Rate of the slowest flow, mean over seeds."""
     runs = data.runs(experiment, at)
-    rates = [_rates(run)[0] for run in runs]
+    rates = [window_rates(run)[0] for run in runs]
     return Measured(mean(rates), note=f"{span(rates)} over {seeds_text(runs)}")
 
 
@@ -35,7 +29,7 @@ def flow_rate(data: Data, experiment: str, flow: int, at: At | None = None) -> M
 def flows_below(data: Data, experiment: str, rate: float, at: At | None = None) -> Measured:
     """How many flows stay below a rate, mean over seeds."""
     runs = data.runs(experiment, at)
-    below = [[value for value in _rates(run) if value < rate] for run in runs]
+    below = [[value for value in window_rates(run) if value < rate] for run in runs]
     counts = [float(len(found)) for found in below]
     all_below = [value for found in below for value in found]
     between = f" at {min(all_below):.2f} to {max(all_below):.2f} Gb/s" if all_below else ""
@@ -45,16 +39,11 @@ def flows_below(data: Data, experiment: str, rate: float, at: At | None = None) 
 def rates_by_rank(data: Data, experiment: str, at: At | None = None, jain: float = 0.0) -> Measured:
     """Rate at each rank of the paper's curve, slowest first, mean over seeds; and Jain's fairness index."""
     runs = data.runs(experiment, at)
-    rates = np.mean([_rates(run) for run in runs], axis=0)
-    fairness = mean([_jain(_rates(run)) for run in runs])
+    rates = np.mean([window_rates(run) for run in runs], axis=0)
+    fairness = mean([jain_index(window_rates(run)) for run in runs])
     curve: list[tuple[float, ...]] = [(rank, float(rates[int(rank)])) for rank, *_ in data.expected]
     note = f"mean {np.mean(rates):.3f} Gb/s, Jain index {fairness:.5f}, {seeds_text(runs)}"
     return Measured(curve=curve, holds=fairness > jain, note=note)
-
-
-def _jain(rates: list[float]) -> float:
-    values = np.asarray(rates)
-    return float(values.sum() ** 2 / (len(values) * (values**2).sum()))
 
 
 def in_and_out_sums(data: Data, experiment: str, at: At | None = None) -> Measured:

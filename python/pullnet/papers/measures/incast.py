@@ -7,51 +7,32 @@ import numpy as np
 import polars as pl
 
 from pullnet.papers.judge import Measured
+from pullnet.papers.measures.completions import PAYLOAD_US, WIRE_US, full_packets, last_us, overhead
 from pullnet.papers.measures.data import Data, mean, microseconds, number_of, seeds_text, span
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
 At = dict[str, Value]
 
-WIRE_US = 9064 * 8 / 10_000
-"""A full packet with its header at 10 Gb/s. Unit: us."""
-PAYLOAD_US = 9000 * 8 / 10_000
-PATH_US = 5 * WIRE_US + 6
-"""From the first bit sent to the first packet's last bit at the last switch: the artifact's constant. Unit: us."""
-
-
-def _last_us(run: Run) -> float:
-    """From the start to the last arrival; every flow has to have ended."""
-    flows = run.result.flows
-    if flows["received_ps"].null_count():
-        return float("inf")
-    return float(microseconds(flows, "received_ps").max() - microseconds(flows, "start_ps").min())
-
-
-def _packets(run: Run) -> int:
-    """Full packets that all flows come to."""
-    sizes = run.result.flows["size_bytes"].to_numpy()
-    return int(np.ceil(sizes / 9000).sum())
-
 
 def last_completion(data: Data, experiment: str, scale: float = 1.0, at: At | None = None) -> Measured:
     """Time until the last packet has arrived. Unit: us, times `scale`."""
     runs = data.runs(experiment, at)
-    times = [_last_us(run) * scale for run in runs]
+    times = [last_us(run) * scale for run in runs]
     return Measured(mean(times), note=f"{span(times, 7)} over {seeds_text(runs)}")
 
 
-def payload_overhead(data: Data, experiment: str, at: At | None = None) -> Measured:
+def payloadoverhead(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Last arrival over the time that the payload alone takes on the receiver's link, less one."""
     runs = data.runs(experiment, at)
-    shares = [_last_us(run) / (_packets(run) * PAYLOAD_US) - 1 for run in runs]
+    shares = [last_us(run) / (full_packets(run) * PAYLOAD_US) - 1 for run in runs]
     return Measured(mean(shares), note=f"{span(shares)} over {seeds_text(runs)}")
 
 
 def payload_overhead_range(data: Data, experiment: str, least: int, low: float, high: float) -> Measured:
     """Whether the payload overhead stays between bounds for all numbers of senders from `least`."""
     runs = [run for run in data.runs(experiment) if number_of(run.at["senders"]) >= least]
-    shares = [_last_us(run) / (_packets(run) * PAYLOAD_US) - 1 for run in runs]
+    shares = [last_us(run) / (full_packets(run) * PAYLOAD_US) - 1 for run in runs]
     return Measured(
         holds=low <= min(shares) and max(shares) <= high, details={"least": min(shares), "most": max(shares)}
     )
@@ -61,7 +42,7 @@ def returned_share(data: Data, experiment: str, at: At | None = None) -> Measure
     """Headers sent back over payloads cut off."""
     runs = data.runs(experiment, at)
     shares = [run.result.summary.packets.returned / max(1, run.result.summary.packets.trimmed) for run in runs]
-    packets = mean([float(_packets(run)) for run in runs])
+    packets = mean([float(full_packets(run)) for run in runs])
     causes = [mean([cause(run) for run in runs]) / packets for cause in (_bounces, _nacks)]
     note = f"{span(shares)} over {seeds_text(runs)}; per packet {causes[0]:.3f} returned, {causes[1]:.3f} NACKed"
     return Measured(mean(shares), note=note)
@@ -81,7 +62,7 @@ def trims_after(data: Data, experiment: str, after_us: float, at: At | None = No
     late = pl.col("at_ps") > after_us * 1e6
     tables = [run.result.control for run in runs]
     nacks = sum(table.filter(late, pl.col("kind").str.to_lowercase().str.contains("nack")).height for table in tables)
-    served = sum(_packets(run) - after_us / WIRE_US for run in runs)
+    served = sum(full_packets(run) - after_us / WIRE_US for run in runs)
     return Measured(nacks / served, note=f"{nacks} NACKs after {after_us / 1000:.3g} ms, {seeds_text(runs)}")
 
 
@@ -123,7 +104,7 @@ def _bottleneck(run: Run) -> pl.DataFrame:
 
 def completion_curve(data: Data, experiment: str, first: bool = False) -> Measured:
     """Completion of the last flow, or the first, against the number of senders. Unit: ms."""
-    return Measured(curve=_curve(data, experiment, _first_ms if first else lambda run: _last_us(run) / 1e3))
+    return Measured(curve=_curve(data, experiment, _first_ms if first else lambda run: last_us(run) / 1e3))
 
 
 def _first_ms(run: Run) -> float:
@@ -140,14 +121,9 @@ def _curve(data: Data, experiment: str, value: Callable[[Run], float], at: At | 
 
 def completion_spread(data: Data, experiment: str) -> Measured:
     """Largest ratio of the slowest to the fastest flow, less one, over all numbers of senders."""
-    curve = _curve(data, experiment, lambda run: _last_us(run) / 1e3 / _first_ms(run) - 1)
+    curve = _curve(data, experiment, lambda run: last_us(run) / 1e3 / _first_ms(run) - 1)
     senders, spread = max(curve, key=lambda point: point[1])
     return Measured(spread, note=f"largest with {senders:.0f} senders")
-
-
-def _overhead(run: Run) -> float:
-    """Percent over the time on the wire plus the way there, as the artifact counts."""
-    return 100 * (_last_us(run) / (_packets(run) * WIRE_US + PATH_US) - 1)
 
 
 def overhead_curve(data: Data, experiment: str, at: At | None = None, few: str | None = None) -> Measured:
@@ -157,12 +133,12 @@ def overhead_curve(data: Data, experiment: str, at: At | None = None, few: str |
     experiment `few` has many seeds, the paper's run has to be such as one of them: a rank test over all these numbers
     of senders (`_rank`, `_combined`), in place of a distance at each.
     """
-    mean_of = dict(_pairs(_curve(data, experiment, _overhead, at)))
+    mean_of = dict(_pairs(_curve(data, experiment, overhead, at)))
     if few is None:
         return Measured(curve=list(mean_of.items()))
     found: dict[float, list[float]] = {}
     for run in data.runs(few):
-        found.setdefault(number_of(run.at["senders"]), []).append(_overhead(run))
+        found.setdefault(number_of(run.at["senders"]), []).append(overhead(run))
     wanted = dict(_pairs(data.expected))
     ranked = {n: _rank(wanted[n], values) for n, values in found.items() if n in wanted}
     chance = _combined(list(ranked.values()))
@@ -198,37 +174,37 @@ def _pairs(curve: list[tuple[float, ...]]) -> list[tuple[float, float]]:
     return [(row[0], row[1]) for row in curve]
 
 
-def worst_overhead(data: Data, experiment: str, least: int = 1, at: At | None = None) -> Measured:
+def worstoverhead(data: Data, experiment: str, least: int = 1, at: At | None = None) -> Measured:
     """Largest overhead over the optimum from `least` senders on, as a fraction."""
-    curve = [point for point in _curve(data, experiment, _overhead, at) if point[0] >= least]
+    curve = [point for point in _curve(data, experiment, overhead, at) if point[0] >= least]
     senders, worst = max(curve, key=lambda point: point[1])
     return Measured(worst / 100, note=f"largest of {len(curve)} points with {senders:.0f} senders")
 
 
 def repetition_curve(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Headers returned and NACKs per data packet, against the number of senders."""
-    bounces = _curve(data, experiment, lambda run: _bounces(run) / _packets(run), at)
-    nacks = _curve(data, experiment, lambda run: _nacks(run) / _packets(run), at)
+    bounces = _curve(data, experiment, lambda run: _bounces(run) / full_packets(run), at)
+    nacks = _curve(data, experiment, lambda run: _nacks(run) / full_packets(run), at)
     return Measured(curve=[(*bounce, nack[1]) for bounce, nack in zip(bounces, nacks, strict=True)])
 
 
 def repetitions(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Headers returned plus NACKs per data packet."""
     runs = data.runs(experiment, at)
-    sums = [(_bounces(run) + _nacks(run)) / _packets(run) for run in runs]
-    causes = [mean([cause(run) / _packets(run) for run in runs]) for cause in (_bounces, _nacks)]
+    sums = [(_bounces(run) + _nacks(run)) / full_packets(run) for run in runs]
+    causes = [mean([cause(run) / full_packets(run) for run in runs]) for cause in (_bounces, _nacks)]
     return Measured(mean(sums), note=f"{causes[0]:.3f} returned + {causes[1]:.3f} NACKed, {seeds_text(runs)}")
 
 
 def bounces_overtake(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Number of senders from which more headers are returned than NACKed, between the points by a straight line."""
-    curve = _curve(data, experiment, lambda run: (_bounces(run) - _nacks(run)) / _packets(run), at)
+    curve = _curve(data, experiment, lambda run: (_bounces(run) - _nacks(run)) / full_packets(run), at)
     return _crossing(curve, 0.0)
 
 
 def bounced_twice(data: Data, experiment: str, pushed_share: float, at: At | None = None) -> Measured:
     """Number of senders from which more headers are returned than packets were pushed."""
-    return _crossing(_curve(data, experiment, lambda run: _bounces(run) / _packets(run), at), pushed_share)
+    return _crossing(_curve(data, experiment, lambda run: _bounces(run) / full_packets(run), at), pushed_share)
 
 
 def _crossing(curve: list[tuple[float, ...]], level: float) -> Measured:
@@ -246,7 +222,7 @@ def imperfect_incast(data: Data, experiment: str) -> Measured:
     for size in data.values(experiment, "size"):
         for packet in ("1500", "9000"):
             perfect, measured = (
-                mean([_last_us(run) for run in data.runs(experiment, {"size": size, "spacing": f"{kind}-{packet}"})])
+                mean([last_us(run) for run in data.runs(experiment, {"size": size, "spacing": f"{kind}-{packet}"})])
                 for kind in ("perfect", "measured")
             )
             found[f"{size} in {packet} B"] = abs(measured / perfect - 1)

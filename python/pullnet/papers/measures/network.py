@@ -7,6 +7,7 @@ import polars as pl
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, mean, seeds_text, span
+from pullnet.papers.measures.rates import samples
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
@@ -145,18 +146,9 @@ def no_collapse(data: Data, experiment: str, share: float) -> Measured:
     return Measured(holds=many >= share * few, details=found)
 
 
-def _samples(run: Run, tag: str) -> pl.DataFrame:
-    """Time at the end of each interval (s) and goodput in it (Gb/s), of all flows with a tag."""
-    series = run.result.series.filter(pl.col("of") == "flow")
-    step = series["at_ps"].unique().sort().diff().drop_nulls()[0]
-    chosen = run.result.flows.filter(pl.col("tag") == tag)["flow"].to_list()
-    sums = series.filter(pl.col("number").is_in(chosen)).group_by("at_ps").agg(pl.col("goodput_gbps").sum())
-    return sums.sort("at_ps").select(((pl.col("at_ps") + step) / 1e12).alias("end_s"), "goodput_gbps")
-
-
-def goodput_over_time(data: Data, experiment: str, tag: str) -> Measured:
+def goodput_over_time(data: Data, experiment: str, tag: str, at: At | None = None) -> Measured:
     """Goodput of a tag in the millisecond before each instant of the paper's curve. Unit: Gb/s."""
-    tables = [_samples(run, tag) for run in data.runs(experiment)]
+    tables = [samples(run, tag) for run in data.runs(experiment, at)]
     curve: list[tuple[float, ...]] = []
     for end, *_ in data.expected:
         near = [table.filter((pl.col("end_s") - end).abs() < 1e-6)["goodput_gbps"] for table in tables]
@@ -168,7 +160,7 @@ def dip_length(data: Data, experiment: str, tag: str, below: float, start_ms: fl
     """For how long a flow's goodput stays below a rate from `start_ms` on. Unit: ms, in whole samples."""
     counts = []
     for run in data.runs(experiment):
-        table = _samples(run, tag).filter(pl.col("end_s") > start_ms / 1e3 + 1e-9)
+        table = samples(run, tag).filter(pl.col("end_s") > start_ms / 1e3 + 1e-9)
         counts.append(float((table["goodput_gbps"] < below).sum()))
     return Measured(max(counts), note=f"samples of 1 ms below {below} Gb/s")
 
@@ -176,7 +168,7 @@ def dip_length(data: Data, experiment: str, tag: str, below: float, start_ms: fl
 def dip_depth(data: Data, experiment: str, tag: str, start_ms: float) -> Measured:
     """Lowest goodput of a flow in a sample from `start_ms` on. Unit: Gb/s."""
     lows = [
-        float(np.min(_samples(run, tag).filter(pl.col("end_s") > start_ms / 1e3 + 1e-9)["goodput_gbps"].to_numpy()))
+        float(np.min(samples(run, tag).filter(pl.col("end_s") > start_ms / 1e3 + 1e-9)["goodput_gbps"].to_numpy()))
         for run in data.runs(experiment)
     ]
     return Measured(mean(lows), note=span(lows))

@@ -1,4 +1,4 @@
-"""Goodput of sessions and of incasts, which measures and pictures share."""
+"""Rates of flows, goodput of sessions and of incasts, which measures and pictures share."""
 
 import numpy as np
 import polars as pl
@@ -45,3 +45,25 @@ def incast_rate(run: Run) -> float:
     open_flows = flows["received_ps"].null_count() > 0
     end = run.result.summary.simulated_us * 1e6 if open_flows else int(flows["received_ps"].to_numpy().max())
     return float(flows["delivered_bytes"].sum()) * 8e3 / (end - int(flows["start_ps"].to_numpy().min()))
+
+
+def window_rates(run: Run, tag: str | None = None) -> list[float]:
+    """Payload rates of the flows in the measurement window, ascending. Unit: Gb/s."""
+    flows = run.result.flows
+    kept = flows if tag is None else flows.filter(pl.col("tag") == tag)
+    return sorted(kept["window_gbps"].to_list())
+
+
+def jain_index(rates: list[float]) -> float:
+    """Jain's index of fairness: 1 where all rates are equal."""
+    values = np.asarray(rates)
+    return float(values.sum() ** 2 / (len(values) * (values**2).sum()))
+
+
+def samples(run: Run, tag: str) -> pl.DataFrame:
+    """Time at the end of each interval (s) and goodput in it (Gb/s), of all flows with a tag."""
+    series = run.result.series.filter(pl.col("of") == "flow")
+    step = series["at_ps"].unique().sort().diff().drop_nulls()[0]
+    chosen = run.result.flows.filter(pl.col("tag") == tag)["flow"].to_list()
+    sums = series.filter(pl.col("number").is_in(chosen)).group_by("at_ps").agg(pl.col("goodput_gbps").sum())
+    return sums.sort("at_ps").select(((pl.col("at_ps") + step) / 1e12).alias("end_s"), "goodput_gbps")
