@@ -22,7 +22,7 @@ def last_completion(data: Data, experiment: str, scale: float = 1.0, at: At | No
     return Measured(mean(times), note=f"{span(times, 7)} over {seeds_text(runs)}")
 
 
-def payloadoverhead(data: Data, experiment: str, at: At | None = None) -> Measured:
+def payload_overhead(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Last arrival over the time that the payload alone takes on the receiver's link, less one."""
     runs = data.runs(experiment, at)
     shares = [last_us(run) / (full_packets(run) * PAYLOAD_US) - 1 for run in runs]
@@ -174,7 +174,7 @@ def _pairs(curve: list[tuple[float, ...]]) -> list[tuple[float, float]]:
     return [(row[0], row[1]) for row in curve]
 
 
-def worstoverhead(data: Data, experiment: str, least: int = 1, at: At | None = None) -> Measured:
+def worst_overhead(data: Data, experiment: str, least: int = 1, at: At | None = None) -> Measured:
     """Largest overhead over the optimum from `least` senders on, as a fraction."""
     curve = [point for point in _curve(data, experiment, overhead, at) if point[0] >= least]
     senders, worst = max(curve, key=lambda point: point[1])
