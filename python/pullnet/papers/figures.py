@@ -99,7 +99,7 @@ def _by_transport(data: Data, experiment: str) -> dict[str, list[Run]]:
 def rates_side_by_side(data: Data) -> Picture:
     """Fig. 14 of NDP, all transports."""
     ours = {
-        name: list(enumerate(map(float, np.mean([window_rates(run) for run in runs], axis=0))))
+        name: [(float(i), float(rate)) for i, rate in enumerate(np.mean([window_rates(run) for run in runs], axis=0))]
         for name, runs in _by_transport(data, "permutation").items()
     }
     return Picture("fig14-rates", "Permutation, 432 hosts", "flow, slowest first", "Gb/s", ours)

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::item::Item;
 
 /// Bounds on how late a driver may visit a port. Every answer must be safe: too low a bound costs speed, too high a
-/// bound breaks the order of events. The defaults are always safe; a rule overrides them only for speed.
+/// bound breaks the order of events. Where there is a default it is always safe; a rule overrides it only for speed.
 pub trait Lookahead {
     /// The settings in the form in which the queue uses them.
     type Rules: Clone + Send + Sync;
