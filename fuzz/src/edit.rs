@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use pullnet_rng::{Seed, RandomStream};
+use pullnet_rng::{RandomStream, Seed};
 use pullnet_scenario::{ReferenceRow, reference};
 
 /// Values of every type, valid and invalid.
