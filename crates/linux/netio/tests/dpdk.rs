@@ -236,7 +236,11 @@ fn crosses(driver: &str, mtu: usize, arguments: &str) {
     everything_crosses(mtu, &veth, [&mut a, &mut b]);
     assert_eq!((b.count_missed().unwrap(), b.counters().refused), (0, 0));
     for (port, name) in [a, b].into_iter().zip(&veth.names) {
-        in_namespace(name, || Ok(drop(port))).unwrap();
+        in_namespace(name, || {
+            drop(port);
+            Ok(())
+        })
+        .unwrap();
     }
 }
 
@@ -326,7 +330,11 @@ fn a_port_is_dropped_with_frames_in_its_hands() {
         });
         assert!(arrived, "nothing has arrived in round {round}");
         assert!(a.send(&mut |room| room.len().min(64)).unwrap());
-        in_namespace(&veth.names[0], || Ok(drop(a))).unwrap();
+        in_namespace(&veth.names[0], || {
+            drop(a);
+            Ok(())
+        })
+        .unwrap();
     }
 }
 
@@ -386,7 +394,11 @@ fn an_interface_that_disappears_is_reported_and_its_successor_can_be_opened() {
     for _ in 0..2000 {
         put(&mut a, &[0xff; 64]);
     }
-    in_namespace(&veth.names[0], || Ok(drop(a))).unwrap();
+    in_namespace(&veth.names[0], || {
+        drop(a);
+        Ok(())
+    })
+    .unwrap();
     let (mut a, mut b) = beside_a_socket(&veth, "", &DpdkOptions::default());
     let _guard = quiet(&veth);
     everything_crosses(1500, &veth, [&mut a, &mut b]);
