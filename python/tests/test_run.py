@@ -362,10 +362,10 @@ def test_a_flow_list_in_parquet_is_refused_by_its_row(pullnet: Pullnet, small: P
 
 LITTLE_ROOM = """
 import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""A command whose files may have 6 kB: enough for all but the largest tables."""
+"""A command whose files may have 8 kB: enough for all but the largest tables, and for a scenario that names long paths."""
 
 
 def test_where_there_is_no_room_for_tables_the_summary_is_kept(small: Path, tmp_path: Path) -> None:

@@ -144,9 +144,9 @@ pub(crate) fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// Retries for a tenth of a second while the resource is busy.
+/// Retries for a second while the resource is busy: the kernel gives some back only after a while, later on a busy machine.
 pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
-    for _ in 0..20 {
+    for _ in 0..200 {
         match attempt() {
             Err(error) if error.os_error() == Some(libc::EBUSY) => {
                 sys::poll(&[], Duration::from_millis(5))?;
