@@ -17,7 +17,6 @@ pub struct Incoming {
     /// Number of packets, once the last one has arrived.
     total: Option<u32>,
     bytes: u64,
-    repeated: bool,
     last_progress: Instant,
     /// When the sender was last heard.
     pub last_heard: Instant,
@@ -27,8 +26,7 @@ impl Incoming {
     /// A flow without packets so far.
     pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), paths: (u16, u16)) -> Self {
         let (received, total) = (ReceivedSet::default(), None);
-        let (last_progress, last_heard) = (now, now);
-        Self { peer, conn, paths, received, total, bytes: 0, repeated: false, last_progress, last_heard }
+        Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now }
     }
 
     /// Notes a packet of `bytes` bytes payload. `None`: a sender that follows the rules has not sent it.
@@ -45,7 +43,6 @@ impl Incoming {
             self.total = Some(seq + 1);
         }
         self.last_heard = now;
-        self.repeated = noted != Noted::New;
         if noted == Noted::New {
             self.bytes += u64::from(bytes);
             self.last_progress = now;
@@ -56,11 +53,6 @@ impl Incoming {
     /// Every packet below this number has arrived.
     pub fn cumulative(&self) -> u32 {
         self.received.cumulative()
-    }
-
-    /// Whether the latest packet had arrived before.
-    pub fn is_repeated(&self) -> bool {
-        self.repeated
     }
 
     /// Whether every packet has arrived.
@@ -85,7 +77,7 @@ pub enum Admitted {
     Stray,
 }
 
-/// What the ACK of a data packet says, and by which paths it goes.
+/// Content of the ACK of a data packet, and its paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// Number of paths to the sender, and the one of this flow.
@@ -141,12 +133,12 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
             }
             Admitted::Stray => return None,
         };
-        let receiver = self.take_data(now, slot, packet, bytes)?;
+        let (receiver, noted) = self.take_data(now, slot, packet, bytes)?;
         let receipt = Receipt {
             paths: receiver.paths,
             cumulative: receiver.cumulative(),
             finished: receiver.is_complete(),
-            repeated: receiver.is_repeated(),
+            repeated: noted != Noted::New,
         };
         if receipt.finished {
             self.finish(now, slot, from.0, from.1);
@@ -154,19 +146,21 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
         Some(receipt)
     }
 
-    /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. `None` as by [`Incoming::on_data`].
+    /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. Returns both; `None` as by
+    /// [`Incoming::on_data`].
     pub fn take_data(
         &mut self,
         now: Instant,
         slot: u32,
         (seq, last): (u32, bool),
         bytes: u32,
-    ) -> Option<&mut Incoming> {
+    ) -> Option<(&mut Incoming, Noted)> {
         let receiver = self.receivers.get_mut(slot)?;
-        if receiver.on_data(now, seq, last, bytes)? == Noted::New {
+        let noted = receiver.on_data(now, seq, last, bytes)?;
+        if noted == Noted::New {
             self.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
-        Some(receiver)
+        Some((receiver, noted))
     }
 
     /// The timer of the receiver in `slot` is due: a sender that has been silent for `silence` is given up.

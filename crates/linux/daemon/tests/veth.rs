@@ -136,7 +136,7 @@ fn a_removed_interface_beneath_dpdk_is_in_the_log() {
     a.logged("no frames at the moment");
 }
 
-/// What a daemon says that does not start.
+/// The error of a daemon that does not start.
 fn refusal(namespace: &str, further: &str) -> String {
     let told = Installation::at([10, 77, 0, 1]).fails_in(namespace, further);
     assert!(told.lines().last().is_some_and(|line| line.starts_with("error: ")), "{told}");

@@ -256,7 +256,7 @@ pub(crate) fn first_core() -> Result<u16, Error> {
         unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) },
         "cannot ask for cores",
     )?;
-    // SAFETY: the cores asked for are within the set.
+    // SAFETY: `core` is within the set.
     let first = (0..8 * size_of::<libc::cpu_set_t>()).find(|core| unsafe { libc::CPU_ISSET(*core, &set) });
     Ok(first.unwrap_or(0) as u16)
 }

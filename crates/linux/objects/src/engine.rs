@@ -395,7 +395,7 @@ impl Engine {
             return self.counts.stray += 1;
         };
         let received = arrived.received(from, self.options.paths);
-        // A symbol that finds a pull overdue starts the pacer anew, and the delay would never be made up.
+        // Overdue pulls come first: the arrival of a symbol moves the pacer to the present, and their delay would stay.
         if self.endpoint.poll_timeout().is_some_and(|deadline| deadline.at < now) {
             self.timers(now);
         }

@@ -242,7 +242,7 @@ fn an_object_arrives_over_round_trips_that_are_longer_than_timeouts() {
     }
 }
 
-/// The kernel wakes a process later than it asked for: pulls and symbols that are late by then make up for it.
+/// The kernel wakes processes late. Pulls and symbols that are late for this reason still leave at the rate of the link.
 #[test]
 fn hosts_that_look_late_keep_the_rate_of_their_links() {
     let long = 4_000_000;

@@ -46,7 +46,7 @@ impl<S: Asking> AskingRules<S> {
         question: Option<S::Question>,
     ) {
         let Some(slot) = self.receiver_for(flows, now, from, Some(seq)) else { return };
-        let Some(receiver) = flows.take_data(now, slot, (seq, last), bytes) else { return };
+        let Some((receiver, _)) = flows.take_data(now, slot, (seq, last), bytes) else { return };
         let (finished, cumulative, path) = (receiver.is_complete(), receiver.cumulative(), receiver.paths.1);
         let (peer, conn, _) = from;
         let ack = Ack { cumulative, answers: Some(seq), finished, reply: self.reply_to(question) };

@@ -18,7 +18,7 @@ const USUAL_MTU: usize = 1500;
 
 type Io = Box<dyn PacketIo + Send>;
 
-/// What carries the frames of a host.
+/// The backend of a host, opened.
 struct Opened {
     io: Io,
     /// Name for the captures.

@@ -6,7 +6,7 @@ use pullnet_netio::{Dpdk, DpdkDevice, EalOptions};
 use super::table;
 use super::tables::DpdkSettings;
 
-/// Refuses the value of `key` that asks for DPDK, unless this program was built with it; `command` builds one that was.
+/// Reports that `key` needs DPDK, if this program was built without it. `command` builds one with it.
 pub fn refuse_unless_built_in(root: &Reader<'_>, key: &str, command: &str) {
     if !Dpdk::IS_BUILT_IN {
         let reason = format!(

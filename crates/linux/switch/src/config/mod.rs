@@ -60,7 +60,7 @@ pub struct NamedPort {
     pub name: String,
     /// Name of its switch.
     pub switch: String,
-    /// What is outside; `None` for a line to another port of the file.
+    /// Its end outside of the switch; `None` for a line to another port of the file.
     pub outside: Option<Outside>,
     /// Settings of its line.
     pub settings: PortSettings,
