@@ -365,7 +365,7 @@ import os, resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""A command whose files may have 8 kB: enough for all but the largest tables, and for a scenario that names long paths."""
+"""A command whose files may have 8 kB: enough for all but the largest tables, also where paths are long."""
 
 
 def test_where_there_is_no_room_for_tables_the_summary_is_kept(small: Path, tmp_path: Path) -> None:
