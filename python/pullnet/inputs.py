@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from pullnet import _core, files
+from pullnet import files
+from pullnet._core import Scenario
 from pullnet.errors import InputError
 
 FOLDER = "inputs"
@@ -38,7 +39,7 @@ def parquet_as_csv(path: str) -> bytes:
         raise ValueError(f"it is not a Parquet file with a flat table: {reason}") from None
 
 
-def carry(scenario: _core.Scenario, folder: Path) -> str:
+def carry(scenario: Scenario, folder: Path) -> str:
     """Put what `scenario` has read from files into `folder`. Returns its text, which names them there."""
     text, contents = packed(scenario)
     unpack(contents, folder)
@@ -46,7 +47,7 @@ def carry(scenario: _core.Scenario, folder: Path) -> str:
     return text
 
 
-def packed(scenario: _core.Scenario) -> tuple[str, dict[str, bytes]]:
+def packed(scenario: Scenario) -> tuple[str, dict[str, bytes]]:
     """Return the text of `scenario` as it names its files in `FOLDER`, and what each of them holds."""
     contents: dict[str, bytes] = {}
     for source in scenario.inputs:
@@ -61,7 +62,7 @@ def unpack(contents: Mapping[str, bytes], folder: Path) -> None:
         (folder / FOLDER / name).write_bytes(data)
 
 
-def refer(scenario: _core.Scenario, folder: Path) -> str:
+def refer(scenario: Scenario, folder: Path) -> str:
     """Copy nothing: the text names each file by its full path, and `folder` keeps what they were like."""
     paths = [str(Path(source.path).absolute()) for source in scenario.inputs]
     _write_sums(folder, [f"{_sha256(Path(path))}  {path}\n" for path in paths])

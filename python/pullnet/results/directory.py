@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pullnet import _core, inputs
+from pullnet import inputs
+from pullnet._core import Scenario
 from pullnet.errors import InputError
 from pullnet.results.result import Result
 
@@ -111,7 +112,7 @@ class Staging:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir()
 
-    def carry(self, scenario: _core.Scenario, *, copy: bool) -> str:
+    def carry(self, scenario: Scenario, *, copy: bool) -> str:
         """Take along the files that `scenario` names. Returns its text, which names them as they can be found."""
         with _refusal(self.target):
             return inputs.carry(scenario, self.folder) if copy else inputs.refer(scenario, self.folder)

@@ -4,7 +4,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pullnet import _core
+from pullnet._core import Table
 
 
 class Held:
@@ -21,7 +21,7 @@ class Held:
     def arrow(self) -> Any:
         """Return the table as a `pyarrow.Table`, units in the metadata of its fields."""
         with self._lock:
-            if isinstance(self._table, _core.Table):
+            if isinstance(self._table, Table):
                 from pullnet.results import tables
 
                 self._table = tables.arrow_table(self._table)
@@ -30,7 +30,7 @@ class Held:
     def write(self, file: Path) -> None:
         """Write the table as a Parquet file, units in the metadata of its fields. Raises `OSError`."""
         with self._lock:
-            if isinstance(self._table, _core.Table):  # with a fraction of the memory that pyarrow needs
+            if isinstance(self._table, Table):  # with a fraction of the memory that pyarrow needs
                 self._table.write_parquet(file)
                 return
         from pullnet.results import tables
@@ -40,7 +40,7 @@ class Held:
     def parquet(self) -> bytes:
         """Return the table as the bytes of a Parquet file."""
         with self._lock:
-            if isinstance(self._table, _core.Table):
+            if isinstance(self._table, Table):
                 return self._table.parquet()
         from pullnet.results import tables
 

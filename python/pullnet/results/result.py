@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pullnet import _core
+from pullnet._core import probes
 from pullnet.arguments import typed
 from pullnet.errors import InputError, NotRecordedError
 from pullnet.html import Shown
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pullnet.results.columns import Kinds
 
-PROBES = {table: line for table, line, _ in _core.probes()}
+PROBES = {table: line for table, line, _ in probes()}
 """Line of a scenario that requests each of the optional tables."""
 ALWAYS = ("flows", "hosts", "ports")
 """The tables of every run."""

@@ -1,13 +1,13 @@
 """Flows that stand still, as lines for people."""
 
-from pullnet import _core
+from pullnet._core import Stuck
 from pullnet.results.summary import StuckFlow
 
 LISTED = 10
 """So many are shown; `summary.json` has all."""
 
 
-def stuck_flow(flow: _core.Stuck | StuckFlow) -> str:
+def stuck_flow(flow: Stuck | StuckFlow) -> str:
     """One flow in one line."""
     size = "endless" if flow.size is None else f"{flow.size} B"
     where = f"flow {flow.flow}, host {flow.src} to host {flow.dst}"

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pullnet import _core
+from pullnet._core import Column, Table
 from pullnet.errors import InputError
 
 _TYPES = {
@@ -20,7 +20,7 @@ _TYPES = {
 }
 
 
-def arrow_table(table: _core.Table) -> Any:
+def arrow_table(table: Table) -> Any:
     """Wrap the columns of `table`, without copying numbers, in a `pyarrow.Table`."""
     columns = table.take_columns()
     schema = pa.schema([_field(column) for column in columns], metadata={"doc": table.doc})
@@ -28,12 +28,12 @@ def arrow_table(table: _core.Table) -> Any:
     return pa.Table.from_arrays([_array(column, table.rows) for column in columns], schema=schema)
 
 
-def _field(column: _core.Column) -> Any:
+def _field(column: Column) -> Any:
     kind = pa.string() if column.kind == "text" else _TYPES[column.kind]
     return pa.field(column.name, kind, metadata={"unit": column.unit, "doc": column.doc})
 
 
-def _array(column: _core.Column, rows: int) -> Any:
+def _array(column: Column, rows: int) -> Any:
     valid = pa.py_buffer(column.valid) if column.valid is not None else None
     array = pa.Array.from_buffers(_TYPES[column.kind], rows, [valid, pa.py_buffer(column.data)])
     if column.kind != "text":

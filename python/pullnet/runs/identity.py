@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from pullnet import _core
+from pullnet._core import __file__ as core_file
 
 
 @cache
@@ -11,4 +11,4 @@ def core_identity() -> str:
     """Hash of the compiled core."""
     import hashlib  # brings a large library along, which a run need not load
 
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+    return hashlib.sha256(Path(core_file).read_bytes()).hexdigest()

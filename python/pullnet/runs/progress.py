@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
-from pullnet import _core
+from pullnet._core import Progress, Simulation
 from pullnet.runs.cost import rss_bytes
 
 LINE_EVERY_S = 10.0
@@ -49,7 +49,7 @@ class LineProgress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         pass
 
-    def update(self, _simulation: _core.Simulation, progress: _core.Progress) -> None:
+    def update(self, _simulation: Simulation, progress: Progress) -> None:
         """Write a line if it is time for one."""
         speed = self._speed.update(progress.packet_hops)
         if time.monotonic() >= self._next:
@@ -62,13 +62,13 @@ class LineProgress:
         print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
-def simulated(progress: _core.Progress) -> str:
+def simulated(progress: Progress) -> str:
     """Return "3.20 of 20 ms"."""
     now = f"{progress.now_ps / 1e9:.2f}"
     return f"{now} ms" if progress.end_ps is None else f"{now} of {progress.end_ps / 1e9:g} ms"
 
 
-def remaining(progress: _core.Progress, elapsed_s: float) -> str:
+def remaining(progress: Progress, elapsed_s: float) -> str:
     """Return ", ETA 0:01:20" if the rest goes on as `elapsed_s` went; nothing where no end is stated."""
     if progress.end_ps is None or progress.now_ps == 0:
         return ""
@@ -76,7 +76,7 @@ def remaining(progress: _core.Progress, elapsed_s: float) -> str:
     return f", ETA {timedelta(seconds=round(left_s))}"
 
 
-def facts(progress: _core.Progress, speed: float) -> str:
+def facts(progress: Progress, speed: float) -> str:
     """Return "5.2 M packet-hops/s, 212 MB, 431 flows open"."""
     open_flows = progress.started - progress.done - progress.failed
     parts = [f"{speed / 1e6:.1f} M packet-hops/s", f"{rss_bytes() / 1e6:.0f} MB", f"{open_flows} flows open"]

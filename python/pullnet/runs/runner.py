@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from pullnet import _core
+from pullnet._core import Progress, Record, Scenario, Simulation
 from pullnet.arguments import typed
 from pullnet.errors import InputError, PullnetWarning
 from pullnet.results.directory import staged
@@ -31,7 +31,7 @@ MAX_THREADS = 256
 class Watcher(Protocol):
     """Receives the progress of a run."""
 
-    def update(self, simulation: _core.Simulation, progress: _core.Progress) -> None:
+    def update(self, simulation: Simulation, progress: Progress) -> None:
         """Called about ten times a second."""
 
 
@@ -80,7 +80,7 @@ def run(
 
 
 def execute(
-    scenario: _core.Scenario,
+    scenario: Scenario,
     *,
     threads: int,
     out: Path | None,
@@ -114,7 +114,7 @@ def execute(
 
 
 def simulate(
-    scenario: _core.Scenario,
+    scenario: Scenario,
     threads: int,
     stall_after_ps: int,
     watchers: list[Watcher],
@@ -123,20 +123,20 @@ def simulate(
 ) -> Result:
     """Run a compiled scenario to its end, or until `interruption` says so; signals are the caller's affair."""
     meter = Meter()
-    simulation = _core.Simulation(scenario, threads, available_bytes())
+    simulation = Simulation(scenario, threads, available_bytes())
     drive(simulation, watchers, interruption)
     cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
     record = simulation.finish(interruption.asked, stall_after_ps, *cost)
     return result_of(record, text)
 
 
-def result_of(record: _core.Record, text: str) -> Result:
+def result_of(record: Record, text: str) -> Result:
     """Return the result of a run whose scenario is `text`."""
     tables = {table.name: table for table in record.take_tables()}
     return Result(record.summary, text, tables, left_out=dict(record.left_out))
 
 
-def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: Asked) -> None:
+def drive(simulation: Simulation, watchers: list[Watcher], interruption: Asked) -> None:
     """Advance to the end, or until a request to stop."""
     while True:
         progress = simulation.advance(SLICE_S)

@@ -9,7 +9,12 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pullnet import _core, inputs
+from pullnet import inputs
+from pullnet._core import Scenario
+from pullnet._core import catalogue as core_catalogue
+from pullnet._core import picoseconds as core_picoseconds
+from pullnet._core import schema as core_schema
+from pullnet._core import template as core_template
 from pullnet.arguments import typed
 from pullnet.errors import InputError
 from pullnet.files import text_of
@@ -79,7 +84,7 @@ def paths(
 
 def schema() -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a scenario file."""
-    document: dict[str, Any] = json.loads(_core.schema())
+    document: dict[str, Any] = json.loads(core_schema())
     return document
 
 
@@ -88,24 +93,24 @@ def catalogue(what: str) -> dict[str, str]:
     """Names and one line each, of one of `CATALOGUES`: `protocols`, `switches`, `probes` and others."""
     if what not in CATALOGUES:
         raise InputError(f"there is no list of `{what}`; use one of {', '.join(CATALOGUES)}")
-    return dict(_core.catalogue(what))
+    return dict(core_catalogue(what))
 
 
 def template(name: str) -> str:
     """Return a scenario to start from, with a comment on every line."""
-    return _core.template(name)
+    return core_template(name)
 
 
 def compiled(
     scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None, silence: Iterable[str] = ()
-) -> _core.Scenario:
+) -> Scenario:
     """Compile a scenario."""
     path, text = read(scenario)
     inputs.verify(Path(path).parent)
     replaced = override_pairs(set) + silenced(silence)
     if seed is not None:
         replaced.append(("seed", toml_value(seed)))
-    return _core.Scenario.compile(path, text, replaced)
+    return Scenario.compile(path, text, replaced)
 
 
 def read(scenario: ScenarioSource) -> tuple[str, str]:
@@ -178,7 +183,7 @@ def toml_value(value: object) -> str:
 def picoseconds(option: str, text: str) -> int:
     """Read the time that an option states."""
     try:
-        return _core.picoseconds(text)
+        return core_picoseconds(text)
     except InputError as error:
         raise InputError(f"{option}: {error}") from None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pullnet import _core
+from pullnet._core import Progress, Simulation, Stuck
 from pullnet.results.stuck import LISTED, stuck_flow
 
 DEFAULT_AFTER = "20 ms"
@@ -18,7 +18,7 @@ class StallDetector:
         self._moved = (0, 0)
         self._said = False
 
-    def update(self, simulation: _core.Simulation, progress: _core.Progress) -> None:
+    def update(self, simulation: Simulation, progress: Progress) -> None:
         """Compare with the last time that a packet arrived."""
         hops, since = self._moved
         open_flows = progress.started - progress.done - progress.failed
@@ -30,7 +30,7 @@ class StallDetector:
             self._say(describe(simulation.stuck(since, LISTED), progress, since, open_flows))
 
 
-def describe(stuck: list[_core.Stuck], progress: _core.Progress, since_ps: int, open_flows: int) -> list[str]:
+def describe(stuck: list[Stuck], progress: Progress, since_ps: int, open_flows: int) -> list[str]:
     """Say what stands still, the longest wait first."""
     quiet = f"{(progress.now_ps - since_ps) / 1e9:g} ms"
     head = f"stalled: no data packet has arrived for {quiet} of simulated time while {open_flows} flows are open"

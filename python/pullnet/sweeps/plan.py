@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pullnet import _core, inputs
-from pullnet._core import __version__
+from pullnet import inputs
+from pullnet._core import Scenario, __version__
 from pullnet.errors import InputError
 from pullnet.results.result import ALWAYS, PROBES
 from pullnet.runs.identity import core_identity
@@ -142,7 +142,7 @@ def _points(
             break
         here = [(axis.path, axis.texts[at]) for axis, at in zip(axes, choice, strict=True)]
         try:
-            core = _core.Scenario.compile(path, text, settings + here + seeded)
+            core = Scenario.compile(path, text, settings + here + seeded)
         except InputError as error:
             for line in error.errors:
                 errors.setdefault(_told(line, here), []).append(", ".join(f"{key}={value}" for key, value in here))
