@@ -4,8 +4,6 @@
 //! A transport writes its rules as [`Rules`], with one type for the sending half of a flow and one for the receiving
 //! half.
 
-use alloc::collections::BinaryHeap;
-use core::cmp::Reverse;
 use core::ops::{Deref, DerefMut};
 
 use pullnet_transport::{
@@ -18,6 +16,7 @@ use crate::finished::Finished;
 use crate::packets::FlowPackets;
 use crate::small_queue::SmallQueue;
 use crate::table::Connections;
+use crate::timers::{FlowTimer, Timers};
 
 /// The rules of a transport on one host. Every input may change flows, queue control packets, report events and arm timers.
 pub trait Rules: Sized {
@@ -83,14 +82,6 @@ impl<T> DerefMut for Armed<T> {
     }
 }
 
-/// A timer entry of one flow. Entries are not removed: an entry that its flow no longer uses is ignored, so that moving
-/// a timer to a later time costs nothing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Timer {
-    Sender(u32),
-    Receiver(u32),
-}
-
 /// State, at the receiver, of the flow that a packet names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
@@ -116,7 +107,7 @@ pub struct Flows<R: Rules> {
     pub senders: Connections<Armed<R::Sender>>,
     /// Receiving halves.
     pub receivers: Connections<Armed<R::Receiver>>,
-    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    timers: Timers<FlowTimer>,
     /// Complete flows that late packets may not open again.
     received: Finished,
     /// Flows that were given up here.
@@ -135,15 +126,15 @@ impl<R: Rules> Flows<R> {
             due: Instant::NEVER,
             senders: Connections::default(),
             receivers: Connections::default(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             received: Finished::new(remembered),
             dismissed: Finished::new(remembered),
             sent: Finished::new(remembered.saturating_mul(2)),
         }
     }
 
-    fn arm(&mut self, at: Instant, timer: Timer) {
-        self.timers.push(Reverse((at, timer)));
+    fn arm(&mut self, at: Instant, timer: FlowTimer) {
+        self.timers.push(at, timer);
         self.due = self.due.min(at);
     }
 
@@ -151,14 +142,14 @@ impl<R: Rules> Flows<R> {
     pub fn arm_sender(&mut self, slot: u32, at: Instant) {
         let Some(sender) = self.senders.get_mut(slot).filter(|sender| at < sender.at) else { return };
         sender.at = at;
-        self.arm(at, Timer::Sender(slot));
+        self.arm(at, FlowTimer::Sender(slot));
     }
 
     /// As [`Flows::arm_sender`].
     pub fn arm_receiver(&mut self, slot: u32, at: Instant) {
         let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| at < receiver.at) else { return };
         receiver.at = at;
-        self.arm(at, Timer::Receiver(slot));
+        self.arm(at, FlowTimer::Receiver(slot));
     }
 
     /// Adds a sender.
@@ -170,6 +161,23 @@ impl<R: Rules> Flows<R> {
         self.senders.remove(to, conn);
         self.sent.note(now, to, conn);
         self.due = self.due.min(self.sent.due());
+    }
+
+    /// Hands an ACK to the sender that it names. `take` gets the sender, and a function that it calls with the departure time of
+    /// every packet that is acknowledged for the first time: their latencies are reported. Returns the sender's slot and
+    /// what `take` returns; `None` if the sender is unknown.
+    pub fn acknowledge<T>(
+        &mut self,
+        now: Instant,
+        (to, conn): (HostAddr, ConnId),
+        take: impl FnOnce(&mut R::Sender, &mut dyn FnMut(Instant)) -> T,
+    ) -> Option<(u32, T)> {
+        let slot = self.senders.find(to, conn)?;
+        let (sender, events) = (self.senders.get_mut(slot)?, &mut self.events);
+        let taken = take(sender, &mut |departure| {
+            events.push(Event::Acked { to, conn, latency: now.since(departure) });
+        });
+        Some((slot, taken))
     }
 
     /// The receiver has all data: the flow ends, and its number rests.
@@ -227,12 +235,11 @@ impl<R: Rules> Flows<R> {
     }
 
     /// The next flow whose timer is due; the timer stops.
-    fn next_due(&mut self, now: Instant) -> Option<Timer> {
-        while let Some(Reverse((at, timer))) = self.timers.peek().copied().filter(|first| first.0.0 <= now) {
-            self.timers.pop();
+    fn next_due(&mut self, now: Instant) -> Option<FlowTimer> {
+        while let Some((at, timer)) = self.timers.pop_due(now) {
             let armed = match timer {
-                Timer::Sender(slot) => self.senders.get_mut(slot).map(|sender| &mut sender.at),
-                Timer::Receiver(slot) => self.receivers.get_mut(slot).map(|receiver| &mut receiver.at),
+                FlowTimer::Sender(slot) => self.senders.get_mut(slot).map(|sender| &mut sender.at),
+                FlowTimer::Receiver(slot) => self.receivers.get_mut(slot).map(|receiver| &mut receiver.at),
             };
             if let Some(armed) = armed.filter(|armed| **armed == at) {
                 *armed = Instant::NEVER;
@@ -252,9 +259,9 @@ impl<R: Rules> Flows<R> {
     fn first_timer(&self) -> Deadline {
         let rest = self.sent.due().min(self.received.due()).min(self.dismissed.due());
         let first = Deadline { at: rest, timer: TimerKind::TimeWait };
-        match self.timers.peek() {
-            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, R::SENDER_TIMER),
-            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, R::RECEIVER_TIMER),
+        match self.timers.first() {
+            Some((at, FlowTimer::Sender(_))) => first.min_at(at, R::SENDER_TIMER),
+            Some((at, FlowTimer::Receiver(_))) => first.min_at(at, R::RECEIVER_TIMER),
             None => first,
         }
     }
@@ -302,8 +309,8 @@ impl<R: Rules> Transport for Endpoint<R> {
     fn handle_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.flows.next_due(now) {
             match timer {
-                Timer::Sender(slot) => self.rules.sender_due(&mut self.flows, now, slot),
-                Timer::Receiver(slot) => self.rules.receiver_due(&mut self.flows, now, slot),
+                FlowTimer::Sender(slot) => self.rules.sender_due(&mut self.flows, now, slot),
+                FlowTimer::Receiver(slot) => self.rules.receiver_due(&mut self.flows, now, slot),
             }
         }
         self.flows.expire(now);

@@ -9,6 +9,7 @@ mod asking;
 mod endpoint;
 mod finished;
 mod incoming;
+mod outstanding;
 mod packets;
 mod received;
 mod round_robin;
@@ -16,6 +17,7 @@ mod scattered;
 mod sent;
 mod small_queue;
 mod table;
+mod timers;
 
 pub use asking::{
     Ack, Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
@@ -24,6 +26,7 @@ pub use asking::{
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
 pub use incoming::{Admitted, Incoming, Receipt};
+pub use outstanding::Outstanding;
 pub use packets::FlowPackets;
 pub use received::{Noted, ReceivedSet, WINDOW};
 pub use round_robin::RoundRobin;
@@ -31,3 +34,4 @@ pub use scattered::ScatteredPackets;
 pub use sent::{Departure, SentPackets};
 pub use small_queue::SmallQueue;
 pub use table::Connections;
+pub use timers::{FlowTimer, Timers};

@@ -50,6 +50,11 @@ impl ScatteredPackets {
         self.left() == 0
     }
 
+    /// The counters, once every packet is acknowledged.
+    pub fn ended(&self) -> Option<SendCounts> {
+        self.is_complete().then_some(self.counts)
+    }
+
     /// Number of acknowledged packets.
     pub fn acknowledged(&self) -> u32 {
         self.acked.count()

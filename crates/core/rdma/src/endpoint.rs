@@ -82,23 +82,23 @@ impl<C: Control> RdmaRules<C> {
         (to, conn): (HostAddr, ConnId),
         answered: (Answered, CollectedOf<C>),
     ) {
-        let Some(slot) = flows.senders.find(to, conn) else { return };
-        let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let events = &mut flows.events;
-        sender.on_answer(now, (&self.parameters, &self.own), answered, |sent| {
-            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        let taken = flows.acknowledge(now, (to, conn), |sender, visit| {
+            sender.on_answer(now, (&self.parameters, &self.own), answered, visit);
+            let (complete, failure) = (sender.outstanding.is_complete(), sender.control.failure());
+            (complete, failure, sender.counts, sender.next_at)
         });
-        let (counts, next_at) = (sender.counts, sender.next_at);
-        let failure = sender.control.failure();
-        if sender.is_complete() {
-            self.forget(slot, next_at);
-            return flows.complete(now, to, conn, counts);
+        match taken {
+            Some((slot, (true, _, counts, next_at))) => {
+                self.forget(slot, next_at);
+                flows.complete(now, to, conn, counts);
+            }
+            Some((slot, (_, Some(reason), counts, next_at))) => {
+                self.forget(slot, next_at);
+                flows.fail(now, to, conn, reason, counts);
+            }
+            Some((slot, _)) => self.settle(flows, now, slot),
+            None => (),
         }
-        if let Some(reason) = failure {
-            self.forget(slot, next_at);
-            return flows.fail(now, to, conn, reason, counts);
-        }
-        self.settle(flows, now, slot);
     }
 
     fn on_cnp(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, conn: ConnId) {
@@ -175,7 +175,8 @@ impl<C: Control> RdmaRules<C> {
     ) -> Transmit<C::Header> {
         let (seq, payload, again) = sender.transmit(now, parameters, own);
         let path = drawn.map_or(sender.path, |drawn| (drawn * f64::from(sender.paths)) as u16);
-        let header = RdmaHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+        let header =
+            RdmaHeader::Data { conn: sender.conn, seq, last: sender.outstanding.packets().is_last(seq) };
         let header = C::Header::join(header, CollectedOf::<C>::default());
         let (to, wire, priority) =
             (sender.to, WireLen::of(payload + parameters.header), parameters.data_priority);
@@ -279,7 +280,8 @@ impl<C: Control> Rules for RdmaRules<C> {
     }
 
     fn sender_status(&self, sender: &Sender<C>) -> FlowStatus {
-        let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
+        let Sender { to: peer, conn, last_progress, counts, .. } = *sender;
+        let bytes = sender.outstanding.acked_bytes();
         let waiting_for = if sender.queued { Awaited::LinkTurn } else { Awaited::Acks };
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }

@@ -1,19 +1,17 @@
 use alloc::collections::VecDeque;
 
-use pullnet_connections::{FlowPackets, WINDOW};
+use pullnet_connections::{FlowPackets, Outstanding, WINDOW};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::control::{Acked, CollectedOf, Control};
 use crate::parameters::{Parameters, Recovery};
 
-/// A packet that was sent and is at or above the cumulative point.
-#[derive(Clone, Copy)]
-struct Slot {
-    first_sent: Instant,
+/// Note on a packet that was sent and is at or above the cumulative point.
+#[derive(Clone, Copy, Default)]
+pub struct Note {
     /// Sent more than once.
     again: bool,
-    acknowledged: bool,
     /// Whether it is in the queue `lost`.
     lost: bool,
 }
@@ -37,13 +35,9 @@ pub struct Sender<C> {
     pub paths: u16,
     pub control: C,
     line: BitsPerSec,
-    pub packets: FlowPackets,
-    /// The oldest packet without an ACK.
-    first: u32,
-    /// Number of the next packet; below `sent()` after a go-back.
+    pub outstanding: Outstanding<Note>,
+    /// Number of the next packet; after a go-back below that of a packet that was never sent.
     next: u32,
-    /// Sent packets from `first` on.
-    slots: VecDeque<Slot>,
     /// Packets to retransmit one by one (selective repeat).
     lost: VecDeque<u32>,
     /// Packets below this number were checked for loss since the last timeout (selective repeat).
@@ -53,7 +47,6 @@ pub struct Sender<C> {
     last_sent: Instant,
     last_heard: Instant,
     pub last_progress: Instant,
-    pub acked_bytes: u64,
     pub counts: SendCounts,
     /// Whether it is queued for the link.
     pub queued: bool,
@@ -76,25 +69,17 @@ impl<C: Control> Sender<C> {
             paths: flow.paths.max(1),
             control,
             line,
-            packets,
-            first: 0,
+            outstanding: Outstanding::new(packets),
             next: 0,
-            slots: VecDeque::new(),
             lost: VecDeque::new(),
             scanned: 0,
             next_at: now,
             last_sent: now,
             last_heard: now,
             last_progress: now,
-            acked_bytes: 0,
             counts: SendCounts::default(),
             queued: false,
         }
-    }
-
-    /// Number of packets that were sent at least once.
-    fn sent(&self) -> u32 {
-        self.first + self.slots.len() as u32
     }
 
     /// Whether a packet is left to send and the window admits it.
@@ -102,13 +87,14 @@ impl<C: Control> Sender<C> {
         if !self.lost.is_empty() {
             return true;
         }
-        if self.next >= self.packets.number || self.next - self.first >= WINDOW {
+        let ahead = self.next - self.outstanding.first();
+        if self.next >= self.outstanding.packets().number || ahead >= WINDOW {
             return false;
         }
         let Some(window) = parameters.window else { return true };
         let share =
             if parameters.window_scales { self.control.rate(own, now) / self.line.get() as f64 } else { 1.0 };
-        let outstanding = u64::from(self.next - self.first) * u64::from(parameters.mtu);
+        let outstanding = u64::from(ahead) * u64::from(parameters.mtu);
         outstanding < ((window as f64 * share) as u64).max(1)
     }
 
@@ -120,7 +106,7 @@ impl<C: Control> Sender<C> {
     /// Time of the next retransmission by timeout or of the failure of the flow, the earlier of the two. `idle`: nothing is
     /// left to send.
     pub fn timer(&self, parameters: &Parameters, idle: bool) -> Instant {
-        if self.slots.is_empty() {
+        if self.outstanding.is_empty() {
             return Instant::NEVER;
         }
         let repeat = if idle { self.last_sent.after(parameters.timeout) } else { Instant::NEVER };
@@ -129,33 +115,32 @@ impl<C: Control> Sender<C> {
 
     /// Time at which the flow fails if no answer arrives before.
     pub fn gives_up_at(&self, parameters: &Parameters) -> Instant {
-        if self.slots.is_empty() { Instant::NEVER } else { self.last_heard.after(parameters.give_up) }
+        if self.outstanding.is_empty() { Instant::NEVER } else { self.last_heard.after(parameters.give_up) }
     }
 
     /// Handles an expired timer. On a retransmission timeout, schedules all packets without an ACK for retransmission and
     /// returns the number of the oldest.
     pub fn on_timer(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> Option<u32> {
         let idle = !self.queued && self.next_departure(now, parameters, own) == Instant::NEVER;
-        if !idle || self.slots.is_empty() || now < self.last_sent.after(parameters.timeout) {
+        if !idle || self.outstanding.is_empty() || now < self.last_sent.after(parameters.timeout) {
             return None;
         }
         self.counts.timeouts += 1;
         match parameters.recovery {
-            Recovery::GoBackN => self.next = self.first,
+            Recovery::GoBackN => self.next = self.outstanding.first(),
             Recovery::Selective => {
-                self.scanned = self.first;
-                self.find_lost(self.sent());
+                self.scanned = self.outstanding.first();
+                self.find_lost(self.outstanding.sent());
             }
         }
-        Some(self.first)
+        Some(self.outstanding.first())
     }
 
     /// Counts every unchecked packet below `until` without an ACK as lost (selective repeat).
     fn find_lost(&mut self, until: u32) {
-        for seq in self.scanned.max(self.first)..until {
-            let slot = &mut self.slots[(seq - self.first) as usize];
-            if !slot.acknowledged && !slot.lost {
-                slot.lost = true;
+        for seq in self.scanned.max(self.outstanding.first())..until {
+            if let Some(note) = self.outstanding.unacknowledged(seq).filter(|note| !note.lost) {
+                note.lost = true;
                 self.lost.push_back(seq);
             }
         }
@@ -164,7 +149,7 @@ impl<C: Control> Sender<C> {
 
     /// Sends the next packet, which is due. Returns its number, its payload bytes, and whether it is a retransmission.
     pub fn transmit(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> (u32, u32, bool) {
-        if self.slots.is_empty() {
+        if self.outstanding.is_empty() {
             self.last_heard = now;
         }
         let seq = self.lost.pop_front().unwrap_or_else(|| {
@@ -172,16 +157,17 @@ impl<C: Control> Sender<C> {
             self.next - 1
         });
         self.prune();
-        let again = seq < self.sent();
+        let again = seq < self.outstanding.sent();
         if again {
-            let slot = &mut self.slots[(seq - self.first) as usize];
-            (slot.again, slot.lost) = (true, false);
+            if let Some(note) = self.outstanding.unacknowledged(seq) {
+                *note = Note { again, lost: false };
+            }
         } else {
-            self.slots.push_back(Slot { first_sent: now, again, acknowledged: false, lost: false });
+            self.outstanding.push(now, Note::default());
         }
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
-        let payload = self.packets.payload(seq);
+        let payload = self.outstanding.packets().payload(seq);
         self.pace(now, parameters, own, payload);
         (seq, payload, again)
     }
@@ -208,69 +194,49 @@ impl<C: Control> Sender<C> {
         (answered, collected): (Answered, CollectedOf<C>),
         mut visit: impl FnMut(Instant),
     ) {
-        let finished = answered.finished && self.sent() == self.packets.number;
-        let cumulative = if finished { self.packets.number } else { answered.cumulative };
-        if cumulative > self.sent() || answered.seq >= self.sent() {
+        let outstanding = &mut self.outstanding;
+        let sent = outstanding.sent();
+        let cumulative = if answered.finished && outstanding.all_sent() { sent } else { answered.cumulative };
+        if cumulative > sent || answered.seq >= sent {
             return;
         }
         self.last_heard = now;
-        let before = self.acked_bytes;
-        let rtt = self.slots.get(answered.seq.wrapping_sub(self.first) as usize);
-        let rtt = rtt.filter(|slot| !slot.again).map(|slot| now.since(slot.first_sent));
+        let before = outstanding.acked_bytes();
+        let rtt = outstanding.get(answered.seq).filter(|(_, note)| !note.again);
+        let rtt = rtt.map(|(first_sent, _)| now.since(first_sent));
         let selective = parameters.recovery == Recovery::Selective;
         if selective {
-            self.note(answered.seq, &mut visit);
+            outstanding.acknowledge(answered.seq, &mut visit);
         }
-        while self.slots.front().is_some_and(|slot| slot.acknowledged || self.first < cumulative) {
-            self.note(self.first, &mut visit);
-            self.slots.pop_front();
-            self.first += 1;
-        }
+        outstanding.advance(cumulative, &mut visit);
+        let (bytes, first) = (outstanding.acked_bytes() - before, outstanding.first());
         self.recover(answered, cumulative, selective);
-        if self.acked_bytes > before {
+        if bytes > 0 {
             self.last_progress = now;
         }
-        let (bytes, marked) = (self.acked_bytes - before, answered.marked);
-        let ack = Acked { now, bytes, marked, rtt, first: self.first, next: self.next };
+        let ack = Acked { now, bytes, marked: answered.marked, rtt, first, next: self.next };
         self.control.on_collected(own, &ack, &collected);
         self.control.on_ack(own, &ack);
     }
 
     /// Schedules retransmissions after an answer.
     fn recover(&mut self, answered: Answered, cumulative: u32, selective: bool) {
+        let first = self.outstanding.first();
         if selective {
             if answered.missing {
                 self.find_lost(answered.seq);
             }
             self.prune();
-        } else if answered.missing && cumulative == self.first {
-            self.next = self.first;
+        } else if answered.missing && cumulative == first {
+            self.next = first;
         }
-        self.next = self.next.max(self.first);
+        self.next = self.next.max(first);
     }
 
     /// Drops packets from the front of `lost` that have been acknowledged meanwhile.
     fn prune(&mut self) {
-        let (slots, first) = (&self.slots, self.first);
-        let settled =
-            |seq: u32| slots.get(seq.wrapping_sub(first) as usize).is_none_or(|slot| slot.acknowledged);
-        while self.lost.front().is_some_and(|seq| settled(*seq)) {
+        while self.lost.front().is_some_and(|seq| !self.outstanding.waits_for(*seq)) {
             self.lost.pop_front();
         }
-    }
-
-    /// Marks packet `seq` as acknowledged.
-    fn note(&mut self, seq: u32, visit: &mut impl FnMut(Instant)) {
-        let payload = u64::from(self.packets.payload(seq));
-        let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
-        if let Some(slot) = slot.filter(|slot| !slot.acknowledged) {
-            slot.acknowledged = true;
-            self.acked_bytes += payload;
-            visit(slot.first_sent);
-        }
-    }
-
-    pub fn is_complete(&self) -> bool {
-        self.first == self.packets.number
     }
 }

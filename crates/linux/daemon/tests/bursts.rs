@@ -5,39 +5,27 @@ mod common;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{Daemon, Installation, WATCHDOG, insist, pattern};
 use pullnet_host::{NdpListener, NdpStream};
+use pullnet_namespaces::{Namespaces, ip, set_up, unless_forbidden};
 use pullnet_netio::in_namespace;
 use pullnet_switch::config::SwitchFile;
 use pullnet_switch::live::{Live, PortStatus};
 
 const SERVICE: u16 = 7;
-static MADE: AtomicU32 = AtomicU32::new(0);
-
-fn ip(arguments: &str) -> Result<(), String> {
-    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&output.stderr).trim().to_string();
-    if output.status.success() { Ok(()) } else { Err(format!("ip {arguments}: {text}")) }
-}
 
 /// Two hosts, each in a namespace and on a port of a switch in a third one.
 struct Site {
-    name: String,
+    made: Namespaces,
     live: Option<Live>,
 }
 
 impl Site {
     /// `None`, with a message, if the process may not create network namespaces. `faults`: those of every port.
     fn make(faults: &str) -> Option<Self> {
-        let name = format!("pn-burst-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let mut site = Self { name, live: None };
-        if let Err(why) = site.build() {
-            println!("skipped: needs root and `ip` to make network namespaces ({why})");
-            return None;
-        }
+        let mut site = Self { made: Namespaces::new("burst"), live: None };
+        unless_forbidden(site.build())?;
         let mut text = "idle = \"20 ms\"\n[switch]\nkind = \"trim\"\n".to_owned();
         for host in 0..2 {
             write!(
@@ -63,24 +51,20 @@ impl Site {
     }
 
     fn switch(&self) -> String {
-        format!("{}s", self.name)
+        format!("{}s", self.made.prefix())
     }
 
     fn host(&self, host: usize) -> String {
-        format!("{}h{host}", self.name)
+        format!("{}h{host}", self.made.prefix())
     }
 
-    fn build(&self) -> Result<(), String> {
-        let switch = self.switch();
-        ip(&format!("netns add {switch}"))?;
+    fn build(&mut self) -> Result<(), String> {
+        let switch = self.made.make("s")?;
         for host in 0..2 {
-            let (name, mac, other) = (self.host(host), Self::mac(host), 1 - host);
-            ip(&format!("netns add {name}"))?;
+            let (name, mac, other) = (self.made.make(&format!("h{host}"))?, Self::mac(host), 1 - host);
             ip(&format!("-n {name} link add eth address {mac} type veth peer name h{host} netns {switch}"))?;
-            for (name, interface) in [(&name, "eth".to_owned()), (&switch, format!("h{host}"))] {
-                ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.{interface}.disable_ipv6=1"))?;
-                ip(&format!("-n {name} link set {interface} up"))?;
-            }
+            set_up(&name, "eth")?;
+            set_up(&switch, &format!("h{host}"))?;
             ip(&format!("-n {name} address add 10.79.0.{host}/24 dev eth"))?;
             let to = Self::mac(other);
             ip(&format!("-n {name} neigh add 10.79.0.{other} lladdr {to} dev eth nud permanent"))?;
@@ -108,9 +92,6 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         self.live.take().into_iter().for_each(|live| drop(live.stop()));
-        for name in [self.switch(), self.host(0), self.host(1)] {
-            let _ = ip(&format!("netns del {name}"));
-        }
     }
 }
 

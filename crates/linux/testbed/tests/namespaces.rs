@@ -1,11 +1,10 @@
 //! Every transport on real interfaces: hosts in network namespaces, the software switch between them. Needs root and `ip`.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use pullnet_namespaces::{Namespaces, ip, set_up, unless_forbidden, wait_until_up};
 use pullnet_netio::in_namespace;
 use pullnet_record::{FlowRow, RunRecord};
 use pullnet_scenario::{Scenario, compile};
@@ -17,68 +16,34 @@ use pullnet_testbed::{Play, PortCounts};
 use pullnet_units::Instant;
 use serde_json::Value;
 
-static MADE: AtomicU32 = AtomicU32::new(0);
-/// Polls until a link is up; each takes some milliseconds.
-const UP_LOOKS: u32 = 20_000;
 /// Timeout of a run: hundreds of times its duration on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn ip(arguments: &str) -> Result<String, String> {
-    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    Err(format!("ip {arguments}: {}", text(&output.stderr)))
-}
-
 /// The namespaces of a plan: one for the switches, and one for each host. Removed on drop.
-struct Namespaces {
+struct Bed {
     switch: String,
     hosts: Vec<String>,
+    _made: Namespaces,
 }
 
-impl Namespaces {
-    /// `None`, with a message, if the process may not create network namespaces.
-    fn make(plan: &Plan) -> Option<Self> {
-        let name = format!("pn-bed-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let hosts = plan.hosts.iter().map(|host| format!("{name}{}", host.name)).collect();
-        let these = Self { switch: format!("{name}s"), hosts };
-        match these.build(plan) {
-            Ok(()) => Some(these),
-            Err(why) => {
-                println!("skipped: needs root and `ip` to make network namespaces ({why})");
-                None
-            }
-        }
-    }
-
-    fn build(&self, plan: &Plan) -> Result<(), String> {
-        let Self { switch, hosts } = self;
-        ip(&format!("netns add {switch}"))?;
+impl Bed {
+    fn build(plan: &Plan) -> Result<Self, String> {
+        let mut made = Namespaces::new("bed");
+        let switch = made.make("s")?;
+        let hosts: Result<Vec<_>, _> = plan.hosts.iter().map(|host| made.make(&host.name)).collect();
+        let hosts = hosts?;
         for (name, host) in hosts.iter().zip(&plan.hosts) {
-            ip(&format!("netns add {name}"))?;
             let (port, mac) = (&host.port, host.mac);
             ip(&format!(
                 "-n {name} link add eth0 address {mac} mtu 1600 type veth peer name {port} mtu 1600 netns {switch}"
             ))?;
-            for (name, interface) in [(name, "eth0"), (switch, port.as_str())] {
-                // No IPv6 autoconfiguration: only the test sends on this link.
-                ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.{interface}.disable_ipv6=1"))?;
-                ip(&format!("-n {name} link set {interface} up"))?;
-            }
+            set_up(name, "eth0")?;
+            set_up(&switch, port)?;
         }
-        for name in hosts {
-            let is_up = || ip(&format!("-n {name} -oneline link show eth0")).unwrap().contains(" state UP ");
-            assert!((0..UP_LOOKS).any(|_| is_up()), "the link never comes up");
+        for name in &hosts {
+            wait_until_up(name, "eth0");
         }
-        Ok(())
-    }
-}
-
-impl Drop for Namespaces {
-    fn drop(&mut self) {
-        self.hosts.iter().chain([&self.switch]).for_each(|name| drop(ip(&format!("netns del {name}"))));
+        Ok(Self { switch, hosts, _made: made })
     }
 }
 
@@ -89,7 +54,7 @@ fn counted(live: &Live) -> Value {
 
 fn play(scenario: &Arc<Scenario>, loss: Option<f64>) -> Option<RunRecord> {
     let plan = Plan::of(scenario).unwrap();
-    let spaces = Namespaces::make(&plan)?;
+    let spaces = unless_forbidden(Bed::build(&plan))?;
     let file = SwitchFile::read("switches.toml", &plan.switch_file, &BTreeMap::<String, Vec<u8>>::new());
     let file = file.unwrap_or_else(|errors| panic!("{errors:?}"));
     let live = in_namespace(&spaces.switch, || Ok(Live::start(&file))).unwrap().unwrap();

@@ -54,24 +54,28 @@ impl<S: Asking> AskingRules<S> {
         (to, conn): (HostAddr, ConnId),
         ack: Ack<S::Reply>,
     ) {
-        let Some(slot) = flows.senders.find(to, conn) else { return };
-        let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let (events, mut latest) = (&mut flows.events, None);
-        sender.outlook_mut().sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), |departure| {
-            latest = latest.max(Some(departure));
-            events.push(Event::Acked { to, conn, latency: now.since(departure) });
+        let taken = flows.acknowledge(now, (to, conn), |sender, visit| {
+            let mut latest = None;
+            sender.outlook_mut().sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), |departure| {
+                latest = latest.max(Some(departure));
+                visit(departure);
+            });
+            if let Some(departure) = latest {
+                sender.acknowledged(now, departure);
+            }
+            if let Some(reply) = ack.reply {
+                sender.on_reply(now, &self.config, reply);
+            }
+            sender.outlook().sent.is_complete()
         });
-        if let Some(departure) = latest {
-            sender.acknowledged(now, departure);
+        match taken {
+            Some((slot, true)) => {
+                let counts = self.part(flows, now, slot, false);
+                flows.complete(now, to, conn, counts);
+            }
+            Some((slot, false)) => self.proceed(flows, now, slot),
+            None => (),
         }
-        if let Some(reply) = ack.reply {
-            sender.on_reply(now, &self.config, reply);
-        }
-        if sender.outlook().sent.is_complete() {
-            let counts = self.part(flows, now, slot, false);
-            return flows.complete(now, to, conn, counts);
-        }
-        self.proceed(flows, now, slot);
     }
 
     /// Ends a flow: the switches forget it.

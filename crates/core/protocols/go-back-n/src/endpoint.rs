@@ -60,18 +60,18 @@ impl GoBackNRules {
     }
 
     fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, conn: ConnId, next: u32) {
-        let Some(slot) = flows.senders.find(to, conn) else { return };
-        let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let events = &mut flows.events;
-        sender.on_ack(now, &self.config, next, |sent| {
-            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        let acknowledged = flows.acknowledge(now, (to, conn), |sender, visit| {
+            sender.on_ack(now, &self.config, next, visit);
+            sender.is_complete().then_some(sender.counts)
         });
-        let counts = sender.counts;
-        if sender.is_complete() {
-            self.ready.remove(slot);
-            return flows.complete(now, to, conn, counts);
+        match acknowledged {
+            Some((slot, Some(counts))) => {
+                self.ready.remove(slot);
+                flows.complete(now, to, conn, counts);
+            }
+            Some((slot, None)) => self.settle(flows, slot),
+            None => (),
         }
-        self.settle(flows, slot);
     }
 
     fn on_data(

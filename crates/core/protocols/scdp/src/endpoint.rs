@@ -1,11 +1,10 @@
 //! One host: its sessions in both directions, its one pull queue, its timers.
 
-use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 use pullnet_codes::Share;
-use pullnet_connections::{Connections, Finished, RoundRobin};
+use pullnet_connections::{Connections, Finished, FlowTimer, RoundRobin, Timers};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
@@ -22,13 +21,6 @@ use crate::receiver::{Arrival, Receiver, key};
 use crate::sender::Sender;
 use crate::shape::Cut;
 
-/// A timer of one session, by its slot.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Timer {
-    Sender(u32),
-    Receiver(u32),
-}
-
 /// SCDP or Polyraptor on one host.
 pub struct ScdpEndpoint {
     rules: Rules,
@@ -43,7 +35,7 @@ pub struct ScdpEndpoint {
     pulls: PullQueue,
     pacer: Pacer,
     /// Timer entries. A session may have several; stale ones are skipped.
-    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    timers: Timers<FlowTimer>,
     /// Senders that have something to send.
     ready: RoundRobin,
     control: VecDeque<Transmit<ScdpHeader>>,
@@ -64,7 +56,7 @@ impl ScdpEndpoint {
             groups: BTreeMap::new(),
             pulls: PullQueue::default(),
             pacer: Pacer::default(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             ready: RoundRobin::default(),
             control: VecDeque::new(),
             events: VecDeque::new(),
@@ -86,7 +78,7 @@ impl ScdpEndpoint {
         let due = sender.due(&self.rules);
         if due < sender.armed {
             sender.armed = due;
-            self.timers.push(Reverse((due, Timer::Sender(slot))));
+            self.timers.push(due, FlowTimer::Sender(slot));
         }
         Some(result)
     }
@@ -97,7 +89,7 @@ impl ScdpEndpoint {
         let due = receiver.due(&self.rules);
         if due < receiver.armed {
             receiver.armed = due;
-            self.timers.push(Reverse((due, Timer::Receiver(slot))));
+            self.timers.push(due, FlowTimer::Receiver(slot));
         }
     }
 
@@ -361,13 +353,10 @@ impl ScdpEndpoint {
 
     /// Runs all timers that are due, so that no deadline lies in the past.
     fn run_due(&mut self, now: Instant) {
-        while let Some(Reverse((at, timer))) =
-            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
-        {
-            self.timers.pop();
+        while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
-                Timer::Sender(slot) => self.check_sender(now, slot, at),
-                Timer::Receiver(slot) => self.check_receiver(now, slot, at),
+                FlowTimer::Sender(slot) => self.check_sender(now, slot, at),
+                FlowTimer::Receiver(slot) => self.check_receiver(now, slot, at),
             }
         }
         if !self.pulls.is_empty() && self.pacer.free_at() <= now {
@@ -476,12 +465,12 @@ impl ScdpEndpoint {
     /// Earliest of the timers and time-waits.
     fn first_timer(&self) -> Deadline {
         let first = Deadline { at: self.sent.due().min(self.received.due()), timer: TimerKind::TimeWait };
-        match self.timers.peek() {
-            Some(Reverse((at, Timer::Sender(_)))) => {
-                first.min_at(*at, TimerKind::of_protocol(&"a silent receiver"))
+        match self.timers.first() {
+            Some((at, FlowTimer::Sender(_))) => {
+                first.min_at(at, TimerKind::of_protocol(&"a silent receiver"))
             }
-            Some(Reverse((at, Timer::Receiver(_)))) => {
-                first.min_at(*at, TimerKind::of_protocol(&"lost symbols or decoding"))
+            Some((at, FlowTimer::Receiver(_))) => {
+                first.min_at(at, TimerKind::of_protocol(&"lost symbols or decoding"))
             }
             None => first,
         }

@@ -78,18 +78,18 @@ impl UnresponsiveRules {
         (to, conn): (HostAddr, ConnId),
         ack: (u32, u32, bool),
     ) {
-        let Some(slot) = flows.senders.find(to, conn) else { return };
-        let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let events = &mut flows.events;
-        sender.on_ack(now, ack, |sent| {
-            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        let acknowledged = flows.acknowledge(now, (to, conn), |sender, visit| {
+            sender.on_ack(now, ack, visit);
+            sender.outstanding.is_complete().then_some(sender.counts)
         });
-        let counts = sender.counts;
-        if sender.is_complete() {
-            self.ready.remove(slot);
-            return flows.complete(now, to, conn, counts);
+        match acknowledged {
+            Some((slot, Some(counts))) => {
+                self.ready.remove(slot);
+                flows.complete(now, to, conn, counts);
+            }
+            Some((slot, None)) => self.settle(flows, now, slot),
+            None => (),
         }
-        self.settle(flows, now, slot);
     }
 
     /// Any packet opens a connection, for each of them may be lost; unless the connection has ended before.
@@ -175,7 +175,11 @@ impl UnresponsiveRules {
             Paths::Single => sender.path,
             Paths::Scatter => (drawn * f64::from(sender.paths)) as u16,
         };
-        let header = UnresponsiveHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+        let header = UnresponsiveHeader::Data {
+            conn: sender.conn,
+            seq,
+            last: sender.outstanding.packets().is_last(seq),
+        };
         let wire = WireLen::of(payload + config.header.0 as u32);
         Transmit { again, ..Transmit::data(sender.to, path, wire, header) }
     }
@@ -255,7 +259,8 @@ impl Rules for UnresponsiveRules {
     }
 
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
-        let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
+        let Sender { to: peer, conn, last_progress, counts, .. } = *sender;
+        let bytes = sender.outstanding.acked_bytes();
         let waiting_for = if sender.queued { Awaited::LinkTurn } else { Awaited::Acks };
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }

@@ -1,17 +1,10 @@
 use alloc::collections::VecDeque;
 
-use pullnet_connections::{FlowPackets, WINDOW};
+use pullnet_connections::{FlowPackets, Outstanding, WINDOW};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Bytes, Instant};
 
 use crate::config::UnresponsiveConfig;
-
-/// An outstanding packet.
-#[derive(Clone, Copy)]
-struct Slot {
-    first_sent: Instant,
-    acknowledged: bool,
-}
 
 /// The sending half of a connection.
 pub struct Sender {
@@ -20,11 +13,7 @@ pub struct Sender {
     pub priority: u8,
     pub path: u16,
     pub paths: u16,
-    pub packets: FlowPackets,
-    /// The oldest packet without an ACK.
-    first: u32,
-    /// The packets from `first` on that were sent.
-    slots: VecDeque<Slot>,
+    pub outstanding: Outstanding<()>,
     /// The latest copy of every outstanding packet, oldest first: when, and which packet. The first one has no ACK; later
     /// ones may have.
     copies: VecDeque<(Instant, u32)>,
@@ -32,7 +21,6 @@ pub struct Sender {
     next_at: Instant,
     pub last_heard: Instant,
     pub last_progress: Instant,
-    pub acked_bytes: u64,
     pub counts: SendCounts,
     /// Whether it stands in line for the link.
     pub queued: bool,
@@ -47,31 +35,25 @@ impl Sender {
             priority: flow.priority,
             path,
             paths: flow.paths.max(1),
-            packets,
-            first: 0,
-            slots: VecDeque::new(),
+            outstanding: Outstanding::new(packets),
             copies: VecDeque::new(),
             next_at: begin,
             last_heard: begin,
             last_progress: now,
-            acked_bytes: 0,
             counts: SendCounts::default(),
             queued: false,
         }
     }
 
-    fn next(&self) -> u32 {
-        self.first + self.slots.len() as u32
-    }
-
-    fn waits_for(&self, seq: u32) -> bool {
-        let slot = self.slots.get(seq.wrapping_sub(self.first) as usize);
-        slot.is_some_and(|slot| !slot.acknowledged)
+    /// Whether a packet may leave that was not sent before.
+    fn has_new(&self) -> bool {
+        let outstanding = &self.outstanding;
+        !outstanding.all_sent() && outstanding.sent() - outstanding.first() < WINDOW
     }
 
     /// When the next packet may leave: a new one as soon as the rate allows it, a repeated one not before its time.
     pub fn next_departure(&self, config: &UnresponsiveConfig) -> Instant {
-        if self.next() < self.packets.number && (self.slots.len() as u32) < WINDOW {
+        if self.has_new() {
             return self.next_at;
         }
         let repeat = self.copies.front().map_or(Instant::NEVER, |(at, _)| at.after(config.repeat_after));
@@ -85,12 +67,12 @@ impl Sender {
 
     /// The next packet leaves, whose time has come: its number and payload, and whether it was sent before.
     pub fn transmit(&mut self, now: Instant, config: &UnresponsiveConfig) -> (u32, u32, bool) {
-        let again = self.next() >= self.packets.number || self.slots.len() as u32 >= WINDOW;
+        let again = !self.has_new();
         let seq = if again {
-            self.copies.pop_front().map_or(self.first, |(_, seq)| seq)
+            self.copies.pop_front().map_or(self.outstanding.first(), |(_, seq)| seq)
         } else {
-            let seq = self.next();
-            self.slots.push_back(Slot { first_sent: now, acknowledged: false });
+            let seq = self.outstanding.sent();
+            self.outstanding.push(now, ());
             seq
         };
         self.copies.push_back((now, seq));
@@ -98,7 +80,7 @@ impl Sender {
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
         self.counts.timeouts += u32::from(again);
-        let payload = self.packets.payload(seq);
+        let payload = self.outstanding.packets().payload(seq);
         if let Some(rate) = config.rate {
             // A packet that waited for the link does not slow the flow down.
             let spacing = rate.serialization(Bytes(u64::from(payload) + config.header.0));
@@ -115,44 +97,27 @@ impl Sender {
         (seq, cumulative, finished): (u32, u32, bool),
         mut visit: impl FnMut(Instant),
     ) {
-        let finished = finished && self.next() == self.packets.number;
-        let cumulative = if finished { self.packets.number } else { cumulative };
-        if cumulative > self.next() || seq >= self.next() {
+        let outstanding = &mut self.outstanding;
+        let sent = outstanding.sent();
+        let cumulative = if finished && outstanding.all_sent() { sent } else { cumulative };
+        if cumulative > sent || seq >= sent {
             return;
         }
         self.last_heard = now;
-        let before = self.acked_bytes;
-        self.note(seq, &mut visit);
-        while self.slots.front().is_some_and(|slot| slot.acknowledged || self.first < cumulative) {
-            self.note(self.first, &mut visit);
-            self.slots.pop_front();
-            self.first += 1;
-        }
+        let before = outstanding.acked_bytes();
+        outstanding.acknowledge(seq, &mut visit);
+        outstanding.advance(cumulative, &mut visit);
+        let progress = outstanding.acked_bytes() > before;
         self.prune();
-        if self.acked_bytes > before {
+        if progress {
             self.last_progress = now;
         }
     }
 
     /// Passes over copies of packets that were acknowledged.
     fn prune(&mut self) {
-        while self.copies.front().is_some_and(|(_, seq)| !self.waits_for(*seq)) {
+        while self.copies.front().is_some_and(|(_, seq)| !self.outstanding.waits_for(*seq)) {
             self.copies.pop_front();
         }
-    }
-
-    /// Packet `seq` has arrived.
-    fn note(&mut self, seq: u32, visit: &mut impl FnMut(Instant)) {
-        let payload = u64::from(self.packets.payload(seq));
-        let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
-        if let Some(slot) = slot.filter(|slot| !slot.acknowledged) {
-            slot.acknowledged = true;
-            self.acked_bytes += payload;
-            visit(slot.first_sent);
-        }
-    }
-
-    pub fn is_complete(&self) -> bool {
-        self.first == self.packets.number
     }
 }

@@ -1,10 +1,8 @@
 //! One host: all its connections and timers.
 
-use alloc::collections::BinaryHeap;
-use core::cmp::Reverse;
 use core::hash::BuildHasher;
 
-use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
+use pullnet_connections::{Connections, Finished, FlowTimer, RoundRobin, SmallQueue, Timers};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
     ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, TimerKind, Transmit,
@@ -23,14 +21,6 @@ use crate::sender::{Ack, Sender};
 mod receiving;
 mod sending;
 mod subflows;
-
-/// A timer entry of one connection. Entries are not removed: if the connection has moved its deadline, the entry is
-/// renewed or ignored when it is due, so that an ACK costs no search.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Timer {
-    Sender(u32),
-    Receiver(u32),
-}
 
 /// State of a connection's congestion control, for tests and probes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,7 +55,7 @@ pub struct Endpoint<C: Control, S = FxBuildHasher> {
     received: Finished<S>,
     /// Ended connections whose number may not be used again yet.
     sent: Finished<S>,
-    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    timers: Timers<FlowTimer>,
     /// Silence after which a receiver forgets the connection.
     silence: Picos,
     refused: u64,
@@ -93,7 +83,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
             received: Finished::new(silence),
             // The receiver has forgotten the number by then.
             sent: Finished::new(silence.saturating_add(rules.time_wait)),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             silence,
             refused: 0,
             rules,
@@ -113,8 +103,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         Some(Insight { window, round_trip, control: sender.control().clone() })
     }
 
-    fn arm(&mut self, at: Instant, timer: Timer) {
-        self.timers.push(Reverse((at, timer)));
+    fn arm(&mut self, at: Instant, timer: FlowTimer) {
+        self.timers.push(at, timer);
         self.due = self.due.min(at);
     }
 
@@ -131,9 +121,9 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     fn first_timer(&self) -> Deadline {
         let mut first = Deadline { at: self.sent.due(), timer: TimerKind::SenderTimeWait };
         first = first.min_at(self.received.due(), TimerKind::ReceiverTimeWait);
-        match self.timers.peek() {
-            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, TimerKind::Retransmission),
-            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, TimerKind::DelayedAckOrSilentSender),
+        match self.timers.first() {
+            Some((at, FlowTimer::Sender(_))) => first.min_at(at, TimerKind::Retransmission),
+            Some((at, FlowTimer::Receiver(_))) => first.min_at(at, TimerKind::DelayedAckOrSilentSender),
             None => first,
         }
     }
@@ -177,13 +167,10 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some(Reverse((at, timer))) =
-            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
-        {
-            self.timers.pop();
+        while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
-                Timer::Sender(slot) => self.check_sender(now, slot, at),
-                Timer::Receiver(slot) => self.check_receiver(now, slot, at),
+                FlowTimer::Sender(slot) => self.check_sender(now, slot, at),
+                FlowTimer::Receiver(slot) => self.check_receiver(now, slot, at),
             }
         }
         self.sent.expire(now);

@@ -2,10 +2,11 @@
 
 use core::hash::BuildHasher;
 
+use pullnet_connections::FlowTimer;
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::{Instant, PacketSeq};
 
-use super::{Endpoint, Timer};
+use super::Endpoint;
 use crate::control::Control;
 use crate::receiver::{Data, Receiver};
 use crate::segment::{Ranges, Segment};
@@ -37,7 +38,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         let due = receiver.due(now, &self.rules, silence);
         if due < receiver.armed {
             receiver.armed = due;
-            self.arm(due, Timer::Receiver(slot));
+            self.arm(due, FlowTimer::Receiver(slot));
         }
     }
 

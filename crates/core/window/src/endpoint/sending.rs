@@ -2,10 +2,11 @@
 
 use core::hash::BuildHasher;
 
+use pullnet_connections::FlowTimer;
 use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
-use super::{Endpoint, Timer};
+use super::Endpoint;
 use crate::control::Control;
 use crate::segment::Segment;
 use crate::sender::{Ack, Context, Expiry, Sender};
@@ -63,7 +64,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         if sender.due < sender.armed {
             sender.armed = sender.due;
             let at = sender.due;
-            self.arm(at, Timer::Sender(slot));
+            self.arm(at, FlowTimer::Sender(slot));
         }
         Some(result)
     }

@@ -1,66 +1,39 @@
 //! Two network namespaces joined by veth, created for one test and removed after it.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use pullnet_namespaces::{Namespaces, ip, set_up, unless_forbidden, wait_until_up};
 use pullnet_netio::{Error, PacketIo, in_namespace};
-
-static MADE: AtomicU32 = AtomicU32::new(0);
-/// Polls until a link is up; each takes some milliseconds.
-const UP_LOOKS: u32 = 20_000;
-/// Attempts to remove a namespace.
-const DELETIONS: u32 = 100;
 
 /// Names of both namespaces; the interface is called `eth` in each.
 pub struct Veth {
     pub names: [String; 2],
-}
-
-fn ip(arguments: &str) -> Result<String, String> {
-    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    Err(format!("ip {arguments}: {}", text(&output.stderr)))
+    /// They are removed with it.
+    _made: Namespaces,
 }
 
 impl Veth {
     /// `None`, with a message, if the process may not create network namespaces.
     pub fn make(mtu: usize) -> Option<Self> {
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = |side| format!("pn-wire-{}-{number}{side}", std::process::id());
-        let veth = Self { names: [name("a"), name("b")] };
-        match veth.build(mtu) {
-            Ok(()) => {
-                veth.wait_until_up();
-                Some(veth)
-            }
-            Err(why) => {
-                println!("skipped: needs root and `ip` to make network namespaces ({why})");
-                None
-            }
-        }
+        let veth = unless_forbidden(Self::build(mtu))?;
+        veth.wait_until_up();
+        Some(veth)
     }
 
-    fn build(&self, mtu: usize) -> Result<(), String> {
-        let [a, b] = &self.names;
-        ip(&format!("netns add {a}"))?;
-        ip(&format!("netns add {b}"))?;
-        self.join(mtu)
+    fn build(mtu: usize) -> Result<Self, String> {
+        let mut made = Namespaces::new("wire");
+        let veth = Self { names: [made.make("a")?, made.make("b")?], _made: made };
+        veth.join(mtu)?;
+        Ok(veth)
     }
 
     fn join(&self, mtu: usize) -> Result<(), String> {
         let [a, b] = &self.names;
         ip(&format!("-n {a} link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {b}"))?;
         for (name, host) in [(a, 1), (b, 2)] {
-            // No IPv6 autoconfiguration: only the test sends on this link.
-            ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.eth.disable_ipv6=1"))?;
             ip(&format!("-n {name} address add 10.77.0.{host}/24 dev eth"))?;
-            ip(&format!("-n {name} link set eth up"))?;
+            set_up(name, "eth")?;
         }
         Ok(())
     }
@@ -72,8 +45,7 @@ impl Veth {
     }
 
     pub fn wait_until_end_is_up(&self, end: usize) {
-        let look = format!("-n {} -oneline link show eth", self.names[end]);
-        assert!((0..UP_LOOKS).any(|_| ip(&look).unwrap().contains(" state UP ")), "the link never comes up");
+        wait_until_up(&self.names[end], "eth");
     }
 
     /// Sets one end of the link down and up again.
@@ -117,16 +89,6 @@ impl Veth {
     pub fn open<T: Send>(&self, open: impl Fn() -> Result<T, Error> + Sync) -> Result<[T; 2], Error> {
         let [a, b] = &self.names;
         Ok([in_namespace(a, &open)?, in_namespace(b, &open)?])
-    }
-}
-
-impl Drop for Veth {
-    fn drop(&mut self) {
-        for name in &self.names {
-            // A process that is entering a namespace keeps the others' names busy for a moment.
-            let there = || Path::new("/run/netns").join(name).exists();
-            (0..DELETIONS).take_while(|_| there()).for_each(|_| drop(ip(&format!("netns del {name}"))));
-        }
     }
 }
 

@@ -7,9 +7,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use pullnet_namespaces::{Namespaces, ip, set_up, unless_forbidden, wait_until_up};
 use pullnet_netio::in_namespace;
 use pullnet_switch::config::SwitchFile;
 use pullnet_switch::live::Live;
@@ -20,17 +20,6 @@ const WATCHDOG: Duration = Duration::from_secs(300);
 /// The group of all hosts but the first.
 pub const GROUP: &str = "239.1.0.1";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_pullnet-objects");
-
-static MADE: AtomicU32 = AtomicU32::new(0);
-
-fn ip(arguments: &str) -> Result<String, String> {
-    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    Err(format!("ip {arguments}: {}", text(&output.stderr)))
-}
 
 #[expect(clippy::disallowed_methods, reason = "a watchdog")]
 pub fn insist<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
@@ -46,7 +35,7 @@ pub fn insist<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
 
 /// A star: host 0 is the client, the others are stores.
 pub struct Star {
-    name: String,
+    made: Namespaces,
     hosts: usize,
     pub folder: PathBuf,
     live: Option<Live>,
@@ -57,14 +46,11 @@ pub struct Star {
 impl Star {
     /// `None`, with a message, if the process may not create network namespaces.
     pub fn make(stores: usize, rate: &'static str, faults: &str) -> Option<Self> {
-        let name = format!("pn-obj-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(&name);
+        let made = Namespaces::new("obj");
+        let folder = std::env::temp_dir().join(made.prefix());
         fs::create_dir_all(&folder).unwrap();
-        let mut star = Self { name, hosts: stores + 1, folder, live: None, stores: BTreeMap::new(), rate };
-        if let Err(why) = star.build() {
-            println!("skipped: needs root and `ip` to make network namespaces ({why})");
-            return None;
-        }
+        let mut star = Self { made, hosts: stores + 1, folder, live: None, stores: BTreeMap::new(), rate };
+        unless_forbidden(star.build())?;
         let text = star.switch_file(faults);
         let file = SwitchFile::read("switch.toml", &text, &BTreeMap::<String, Vec<u8>>::new());
         let file = file.unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
@@ -74,7 +60,8 @@ impl Star {
     }
 
     fn namespace(&self, host: Option<usize>) -> String {
-        host.map_or_else(|| format!("{}s", self.name), |host| format!("{}h{host}", self.name))
+        let prefix = self.made.prefix();
+        host.map_or_else(|| format!("{prefix}s"), |host| format!("{prefix}h{host}"))
     }
 
     pub fn address(host: usize) -> String {
@@ -85,31 +72,21 @@ impl Star {
         format!("02:70:78:00:00:{:02x}", host + 1)
     }
 
-    fn build(&self) -> Result<(), String> {
-        let switch = self.namespace(None);
-        ip(&format!("netns add {switch}"))?;
+    fn build(&mut self) -> Result<(), String> {
+        let switch = self.made.make("s")?;
         for host in 0..self.hosts {
-            let (name, mac) = (self.namespace(Some(host)), Self::mac(host));
-            ip(&format!("netns add {name}"))?;
+            let (name, mac) = (self.made.make(&format!("h{host}"))?, Self::mac(host));
             let peer = format!("peer name h{host} mtu 1500 netns {switch}");
             ip(&format!("-n {name} link add eth0 address {mac} mtu 1500 type veth {peer}"))?;
-            for (name, interface) in [(&name, "eth0".to_owned()), (&switch, format!("h{host}"))] {
-                ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.{interface}.disable_ipv6=1"))?;
-                ip(&format!("-n {name} link set {interface} up"))?;
-            }
+            set_up(&name, "eth0")?;
+            set_up(&switch, &format!("h{host}"))?;
             ip(&format!("-n {name} address add {}/24 dev eth0", Self::address(host)))?;
             for other in (0..self.hosts).filter(|other| *other != host) {
                 let (to, mac) = (Self::address(other), Self::mac(other));
                 ip(&format!("-n {name} neigh add {to} lladdr {mac} dev eth0 nud permanent"))?;
             }
         }
-        for host in 0..self.hosts {
-            let name = self.namespace(Some(host));
-            let up = || {
-                ip(&format!("-n {name} -oneline link show eth0")).ok()?.contains(" state UP ").then_some(())
-            };
-            insist("the link never comes up", up);
-        }
+        (0..self.hosts).for_each(|host| wait_until_up(&self.namespace(Some(host)), "eth0"));
         Ok(())
     }
 
@@ -221,9 +198,6 @@ impl Drop for Star {
         }
         if let Some(live) = self.live.take() {
             let _ = live.stop();
-        }
-        for name in (0..self.hosts).map(|host| self.namespace(Some(host))).chain([self.namespace(None)]) {
-            let _ = ip(&format!("netns del {name}"));
         }
         let _ = fs::remove_dir_all(&self.folder);
     }

@@ -30,18 +30,18 @@ impl FastpassRules {
         (to, conn): (HostAddr, ConnId),
         ack: Ack,
     ) {
-        let Some(handle) = flows.senders.find(to, conn) else { return };
-        let Some(sender) = flows.senders.get_mut(handle) else { return };
-        let events = &mut flows.events;
-        sender.on_ack(now, &self.rules, ack, |sent| {
-            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        let acknowledged = flows.acknowledge(now, (to, conn), |sender, visit| {
+            sender.on_ack(now, &self.rules, ack, visit);
+            sender.packets.ended()
         });
-        if sender.packets.is_complete() {
-            let counts = sender.packets.counts;
-            self.part(flows, now, handle);
-            return flows.complete(now, to, conn, counts);
+        match acknowledged {
+            Some((handle, Some(counts))) => {
+                self.part(flows, now, handle);
+                flows.complete(now, to, conn, counts);
+            }
+            Some((handle, None)) => self.link.line_up(flows, handle),
+            None => (),
         }
-        self.link.line_up(flows, handle);
     }
 
     /// A flow is about to end: it leaves the line and the arbiter.

@@ -1,11 +1,9 @@
 //! NDP on one host: its connections, its single pull queue, and its timers.
 
-use alloc::collections::BinaryHeap;
-use core::cmp::Reverse;
 use core::hash::BuildHasher;
 use core::mem::offset_of;
 
-use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
+use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue, Timers};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
@@ -65,7 +63,7 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     received: Finished<S>,
     /// Ended connections whose number may not be used again yet.
     sent: Finished<S>,
-    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    timers: Timers<Timer>,
     host: HostInfo,
     /// Packets refused because no conforming peer can have sent them.
     refused: u64,
@@ -102,7 +100,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             ready_new: RoundRobin::default(),
             pulls: PullQueue::default(),
             pacer: Pacer::default(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             due: Instant::NEVER,
             events: SmallQueue::new(),
         }
@@ -136,8 +134,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         first = first.min_at(self.received.due(), TimerKind::ReceiverTimeWait);
         first = first
             .min_at(self.dismissed.due(), TimerKind::of_protocol(&"time-wait of a dismissed connection"));
-        match self.timers.peek() {
-            Some(Reverse((at, timer))) if *at <= first.at => Deadline { at: *at, timer: name(timer) },
+        match self.timers.first() {
+            Some((at, timer)) if at <= first.at => Deadline { at, timer: name(timer) },
             _ => first,
         }
     }
@@ -145,10 +143,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Handles timers and time-waits that have expired.
     #[inline(never)]
     fn handle_timers(&mut self, now: Instant) {
-        while let Some(Reverse((at, timer))) =
-            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
-        {
-            self.timers.pop();
+        while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
                 Timer::Retransmission(slot) => self.check_sender(now, slot, at),
                 Timer::Silence(peer, conn) => self.check_silence(now, peer, conn),
@@ -161,7 +156,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
     }
 
     fn arm(&mut self, at: Instant, timer: Timer) {
-        self.timers.push(Reverse((at, timer)));
+        self.timers.push(at, timer);
         self.due = self.due.min(at);
     }
 
@@ -261,7 +256,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     }
 }
 
-fn name(timer: &Timer) -> TimerKind {
+fn name(timer: Timer) -> TimerKind {
     match timer {
         Timer::Retransmission(_) => TimerKind::Retransmission,
         Timer::Silence(..) => TimerKind::SilentSender,

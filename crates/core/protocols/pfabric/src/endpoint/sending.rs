@@ -28,18 +28,18 @@ impl PfabricRules {
         (to, conn): (HostAddr, ConnId),
         ack: Ack,
     ) {
-        let Some(slot) = flows.senders.find(to, conn) else { return };
-        let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let events = &mut flows.events;
-        sender.on_ack(now, &self.config, ack, |sent| {
-            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        let acknowledged = flows.acknowledge(now, (to, conn), |sender, visit| {
+            sender.on_ack(now, &self.config, ack, visit);
+            sender.packets.ended()
         });
-        if sender.packets.is_complete() {
-            let counts = sender.packets.counts;
-            self.link.ready.forget(slot);
-            return flows.complete(now, to, conn, counts);
+        match acknowledged {
+            Some((slot, Some(counts))) => {
+                self.link.ready.forget(slot);
+                flows.complete(now, to, conn, counts);
+            }
+            Some((slot, None)) => self.link.line_up(flows, slot),
+            None => (),
         }
-        self.link.line_up(flows, slot);
     }
 
     pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
