@@ -39,7 +39,7 @@ pub fn set_up(namespace: &str, interface: &str) -> Result<(), String> {
     ip(&format!("-n {namespace} link set {interface} up")).map(drop)
 }
 
-/// What was made in namespaces; `None`, with a message, if the process may not make them.
+/// Returns `made`; `None`, with a message, if the process may not create namespaces.
 pub fn unless_forbidden<T>(made: Result<T, String>) -> Option<T> {
     made.inspect_err(|why| println!("skipped: needs root and `ip` to make network namespaces ({why})")).ok()
 }
@@ -57,7 +57,7 @@ impl Namespaces {
         Self { prefix: format!("pn-{kind}-{}-{number}", std::process::id()), names: Vec::new() }
     }
 
-    /// What the names of these namespaces begin with.
+    /// Common prefix of their names.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
