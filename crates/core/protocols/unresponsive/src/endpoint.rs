@@ -1,6 +1,6 @@
 //! The rules of one host: its flows in both directions and their turns on the link.
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, Noted, ReceivedSet, RoundRobin, Rules};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Receipt, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
@@ -11,19 +11,6 @@ use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 use crate::config::{Paths, UnresponsiveConfig};
 use crate::header::UnresponsiveHeader;
 use crate::sender::Sender;
-
-/// The receiving half of a connection.
-pub struct Receiver {
-    peer: HostAddr,
-    conn: ConnId,
-    received: ReceivedSet,
-    /// Number of packets, once the last one was seen.
-    total: Option<u32>,
-    bytes: u64,
-    last_progress: Instant,
-    /// When it forgets a silent sender.
-    due: Instant,
-}
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy)]
@@ -100,40 +87,16 @@ impl UnresponsiveRules {
         packet: &Received<UnresponsiveHeader>,
         data: Data,
     ) {
-        let (peer, Data { conn, seq, last }) = (packet.from, data);
-        let slot = match flows.known(now, peer, conn) {
-            Known::Open(slot) => slot,
-            // The last ACKs were lost.
-            Known::Finished => return self.acknowledge(flows, packet, data, seq.saturating_add(1), true),
-            Known::Dismissed => return flows.events.push(Event::Stray { peer, conn }),
-            Known::New => {
-                let (received, total, due) = (ReceivedSet::default(), None, Instant::NEVER);
-                let receiver = Receiver { peer, conn, received, total, bytes: 0, last_progress: now, due };
-                flows.open_receiver(peer, conn, receiver)
-            }
-        };
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let due = now.after(memory(&self.config));
-        receiver.due = due;
-        let noted = receiver.received.insert(seq);
-        if noted == Noted::New {
-            let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
-            receiver.bytes += u64::from(bytes);
-            receiver.last_progress = now;
-            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
-        }
-        if last && noted != Noted::TooFar {
-            receiver.total = Some(seq.saturating_add(1));
-        }
-        let cumulative = receiver.received.cumulative();
-        let complete = receiver.total.is_some_and(|total| cumulative >= total);
-        if complete {
-            flows.finish(now, slot, peer, conn);
-        } else {
-            flows.arm_receiver(slot, due);
-        }
-        if noted != Noted::TooFar {
-            self.acknowledge(flows, packet, data, cumulative, complete);
+        let from = (packet.from, data.conn);
+        let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
+        let silence = memory(&self.config);
+        // Every ACK draws its path anew.
+        let paths = || (packet.paths, 0);
+        let receipt = flows.receive(now, from, (data.seq, data.last), bytes, silence, paths);
+        if let Some(Receipt { cumulative, finished, .. }) = receipt {
+            // A flow that has ended has at least this packet.
+            let cumulative = if finished { cumulative.max(data.seq.saturating_add(1)) } else { cumulative };
+            self.acknowledge(flows, packet, data, cumulative, finished);
         }
     }
 
@@ -188,7 +151,7 @@ impl UnresponsiveRules {
 impl Rules for UnresponsiveRules {
     type Header = UnresponsiveHeader;
     type Sender = Sender;
-    type Receiver = Receiver;
+    type Receiver = Incoming;
     const SENDER_TIMER: TimerKind = TimerKind::of_protocol(&"the next packet");
     const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
@@ -226,13 +189,7 @@ impl Rules for UnresponsiveRules {
     }
 
     fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let (peer, conn, due) = (receiver.peer, receiver.conn, receiver.due);
-        if due <= now {
-            flows.dismiss(now, slot, peer, conn);
-        } else {
-            flows.arm_receiver(slot, due);
-        }
+        flows.check_silence(now, slot, memory(&self.config));
     }
 
     fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<UnresponsiveHeader>> {
@@ -265,7 +222,7 @@ impl Rules for UnresponsiveRules {
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 
-    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
+    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+        receiver.status()
     }
 }
