@@ -168,7 +168,8 @@ fn a_device_of_dpdk_is_refused_where_it_cannot_be_had() {
             told,
             [
                 "h.toml:1:11: backend: \"dpdk\" needs a program that was built with DPDK; use \"packet\", or build one: \
-              apt-get install libdpdk-dev && cargo build --release -p pullnet-daemon --features dpdk"
+              apt-get install libdpdk-dev && cargo build --release -p pullnet-daemon --features dpdk (for \
+              `pullnet host serve`: .venv/bin/maturin develop --release --features dpdk)"
             ]
         );
     }

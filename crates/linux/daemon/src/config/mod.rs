@@ -315,9 +315,13 @@ fn link(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
     }
 }
 
+/// How to build the programs that read this file, with DPDK.
+const BUILD_WITH_DPDK: &str = "cargo build --release -p pullnet-daemon --features dpdk (for `pullnet host serve`: \
+                               .venv/bin/maturin develop --release --features dpdk)";
+
 /// A link by DPDK. Unless the file says otherwise, its environment is on the core of the daemon.
 fn dpdk(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
-    refuse_unless_built_in(root, "backend", "cargo build --release -p pullnet-daemon --features dpdk");
+    refuse_unless_built_in(root, "backend", BUILD_WITH_DPDK);
     let device = match &host.value.device {
         Some(text) => device(root, "device", text),
         None => {
