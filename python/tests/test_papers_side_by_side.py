@@ -93,6 +93,12 @@ def test_medians_are_of_completed_transfers() -> None:
     assert measured.details == {"web 4:1 dctcp over ndp": 1.25}
 
 
+def test_a_transport_without_transfers_is_not_the_slowest() -> None:
+    runs = [transfers("ndp", [1, 2, 3]), transfers("dctcp", [None])]
+    with pytest.raises(MissingRunsError, match="no transfer of dctcp ended in beside-4, web: run more seeds"):
+        side_by_side.fastest_at_the_median(data(beside_4=runs), ["beside-4"], "ndp", ["dctcp"])
+
+
 def test_seeds_with_timeouts_are_counted_once() -> None:
     runs = [transfers("mptcp", [1, 2], timeouts=3), transfers("mptcp", [1]), transfers("ndp", [1])]
     measured = side_by_side.more_seeds_with_timeouts(data(beside_4=runs), "beside-4", "mptcp", "ndp", {"sizes": "web"})

@@ -79,15 +79,19 @@ def _probes(run: Run) -> pl.DataFrame:
     return run.result.flows.filter(pl.col("tag") == TAG)
 
 
+def _median(data: Data, experiment: str, at: At) -> float:
+    """Median completion of the transfers that ended. Unit: us."""
+    times = pl.concat([_probes(run)["fct_us"] for run in data.runs(experiment, at)]).drop_nulls()
+    if times.is_empty():
+        raise MissingRunsError(f"no transfer of {at['transport']} ended in {experiment}, {at['sizes']}: run more seeds")
+    return float(np.median(times.to_numpy()))
+
+
 def _medians(data: Data, experiments: list[str], names: list[str]) -> Iterator[tuple[str, dict[str, float]]]:
-    """Median completion of the transfers of each workload in each experiment, by transport. Unit: us."""
+    """Median completion of each workload in each experiment, by transport. Unit: us."""
     for experiment in experiments:
         for sizes in sorted({str(run.at["sizes"]) for run in data.runs(experiment)}):
-            times = {
-                name: [_probes(run)["fct_us"] for run in data.runs(experiment, {"sizes": sizes, "transport": name})]
-                for name in names
-            }
-            medians = {name: float(np.median(pl.concat(each).drop_nulls().to_numpy())) for name, each in times.items()}
+            medians = {name: _median(data, experiment, {"sizes": sizes, "transport": name}) for name in names}
             yield f"{sizes} {experiment.split('-')[1]}:1", medians
 
 
