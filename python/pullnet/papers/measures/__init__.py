@@ -22,6 +22,7 @@ _MODULES = (
     "properties",
     "sessions",
     "sharing",
+    "side_by_side",
     "slowdowns",
     "sweeps",
     "volumes",
