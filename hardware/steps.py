@@ -28,7 +28,7 @@ def call(command: list[str], cwd: Path = HARDWARE) -> str:
 def lint() -> dict[str, Any]:
     """Verilator's warnings are errors, for both switches, both bus widths and what is placed and routed."""
     tops = [["host_switch"], ["host_switch", "-GNDP=0"], ["host_switch", "-GW=256"]]
-    tops += [["top_ecp5"], ["top_ecp5", "-GPORTS=2"]]
+    tops += [["top_ecp5"], ["top_ecp5", "-GPORTS=2"], ["top_ecp5", "-GW=256"]]
     for top in tops:
         files = ["-f", "files.f", "synth/top_ecp5.sv"]
         call(["verilator", "--lint-only", *WARNINGS, "--top-module", *top, *files])
