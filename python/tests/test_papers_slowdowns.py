@@ -9,7 +9,7 @@ import pullnet
 from pullnet.papers import model
 from pullnet.papers.measures import slowdowns
 from pullnet.papers.measures.data import Data
-from pullnet.papers.measures.packets import with_headers
+from pullnet.papers.measures.packets import times, with_headers
 from pullnet.papers.runs import Run
 
 SCENARIOS = model.folder() / "phost" / "scenarios"
@@ -21,7 +21,7 @@ def test_a_flow_alone_takes_the_least_time(tmp_path: Path, seed: int) -> None:
     """The RTS before its data takes 32 ns; a flow of more than eight packets waits for its first token."""
     settings = {"traffic.0.flows": 1, "traffic.0.sizes": {"fixed": f"{8 * PAYLOAD} B"}}
     pullnet.run(SCENARIOS / "standard.toml", set=settings, seed=seed, out=tmp_path / "out")
-    table = slowdowns._times(Run({}, seed, tmp_path / "out"))
+    table = times(Run({}, seed, tmp_path / "out"))
     assert table["took"][0] - table["least"][0] == pytest.approx(0.032, abs=0.01)
     inside = 8 * 1.2 + 0.096 + 0.8
     assert min(abs(table["least"][0] - least) for least in (inside, inside + 0.832)) < 1e-6

@@ -1,22 +1,22 @@
-"""The table of `pullnet reproduce comparison`: CSV with every cell, Markdown to read."""
+"""Tables of transports side by side, beside the ideal schedule: CSV with every cell, Markdown to read."""
 
 import csv
 import math
+from collections.abc import Iterable
 from dataclasses import astuple, fields
 from pathlib import Path
 
 from pullnet.papers.measures.cells import Cell, cells
 from pullnet.papers.measures.data import Data, MissingRunsError
 
-EXPERIMENTS = ("imc10", "web-search", "data-mining", "incast", "loss", "failed-link", "oversubscribed")
 UNITS = {"goodput": "goodput_gbps"}
 HEAD = "| transport | all: mean, p50, p99 | below 100 KiB | 100 KiB to 10 MiB | from 10 MiB | Gb/s | unfinished |"
 
 
-def write(data: Data, folder: Path) -> list[Path]:
-    """Write comparison.csv and comparison.md for everything that was run."""
+def write(experiments: Iterable[str], data: Data, folder: Path) -> list[Path]:
+    """Write comparison.csv and comparison.md for those of the experiments that were run."""
     found: list[Cell] = []
-    for experiment in EXPERIMENTS:
+    for experiment in experiments:
         try:
             found += cells(data, experiment)
         except MissingRunsError:
@@ -41,10 +41,10 @@ def _is_absent(value: object) -> bool:
 
 def _markdown(found: list[Cell], path: Path) -> Path:
     lines = ["Slowdowns: mean, median and 99th percentile of each size class.", ""]
-    situations = dict.fromkeys((cell.experiment, cell.load) for cell in found)
-    for experiment, load in situations:
-        here = [cell for cell in found if (cell.experiment, cell.load) == (experiment, load)]
-        lines += [f"## {experiment}{'' if load is None else f', load {load:g}'}", "", HEAD, "|---" * 7 + "|"]
+    situations = dict.fromkeys((cell.experiment, cell.setting) for cell in found)
+    for experiment, setting in situations:
+        here = [cell for cell in found if (cell.experiment, cell.setting) == (experiment, setting)]
+        lines += [f"## {', '.join(filter(None, [experiment, setting]))}", "", HEAD, "|---" * 7 + "|"]
         for transport in dict.fromkeys(cell.transport for cell in here):
             lines.append(_row({cell.size_class: cell for cell in here if cell.transport == transport}))
         lines.append("")

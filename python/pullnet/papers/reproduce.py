@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pullnet.errors import InputError
-from pullnet.papers import comparison, figures, rust_tests
+from pullnet.papers import authors, comparison, figures, rust_tests
 from pullnet.papers.judge import NOT_RUN, Measured, Outcome, judge
 from pullnet.papers.measures import ALL, Data, MissingRunsError
 from pullnet.papers.model import Claim, Paper
@@ -14,7 +15,21 @@ from pullnet.papers.runs import Run, Task, execute, plan
 from pullnet.sweeps.local import NEVER, Stop
 from pullnet.sweeps.progress import Tally
 
-TABLES: dict[str, list[Callable[[Data, Path], list[Path]]]] = {"comparison": [comparison.write]}
+COMPARED = {
+    "comparison": (
+        *("imc10", "web-search", "data-mining", "incast", "loss", "failed-link", "oversubscribed", "cause-incast"),
+    ),
+    "phost": (
+        *("imc10", "web-search", "data-mining", "load-imc10", "load-web-search", "load-data-mining", "mixes", "incast"),
+        *("deadlines", "authors", "authors-imc10", "authors-web-search", "authors-data-mining", "forty"),
+        *("cause-web-search", "cause-sleep", "cause-throughput"),
+    ),
+}
+"""Experiments whose transports stand side by side in a table, by paper."""
+TABLES: dict[str, list[Callable[[Data, Path], list[Path]]]] = {
+    "comparison": [partial(comparison.write, COMPARED["comparison"])],
+    "phost": [partial(comparison.write, COMPARED["phost"]), authors.write],
+}
 """Tables beside the verdicts, by paper."""
 
 

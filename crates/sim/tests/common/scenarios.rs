@@ -147,12 +147,74 @@ fn mark_ramp() -> impl Strategy<Value = &'static str> {
 
 /// A switch; the second part says whether the sender chooses the path.
 fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
-    let queue = (1u32..=10, any::<bool>()).prop_map(move |(packets, bytes)| {
+    let of = |name| discipline(name, mtu, header);
+    let kind = prop_oneof![
+        5 => of("trim"),
+        1 => of("drop-tail"),
+        1 => of("cut-payload"),
+        1 => of("pfabric"),
+        1 => of("priority"),
+        1 => of("red"),
+        1 => of("shared-buffer"),
+        1 => of("split"),
+        2 => of("pfc"),
+    ];
+    let listed = prop_oneof![12 => kind, 1 => of("d3"), 1 => of("pdq")];
+    let others = others();
+    if others.is_empty() {
+        return forwarded(listed.boxed()).boxed();
+    }
+    let other = select(others).prop_map(|name| format!("kind = \"{name}\"\n"));
+    forwarded(prop_oneof![13 => listed, 1 => other].boxed()).boxed()
+}
+
+/// A discipline with random settings where [`WITH_SETTINGS`] has it, with its defaults otherwise.
+fn discipline(name: &'static str, mtu: u32, header: u32) -> BoxedStrategy<String> {
+    match name {
+        "trim" => trim(mtu, header).boxed(),
+        "cut-payload" => cut_payload(mtu, header).boxed(),
+        "d3" => d3().boxed(),
+        "drop-tail" => (2u32..100, mark())
+            .prop_map(|(packets, mark)| {
+                format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n{mark}")
+            })
+            .boxed(),
+        "pdq" => pdq().boxed(),
+        "pfabric" => (1u32..40)
+            .prop_map(move |packets| format!("kind = \"pfabric\"\nqueue = \"{} B\"\n", packets * (mtu + 200)))
+            .boxed(),
+        "priority" => (2u32..100, mark(), select(&["port", "class"][..]))
+            .prop_map(|(packets, mark, sharing)| {
+                format!("kind = \"priority\"\nqueue = \"{packets} packets\"\nsharing = \"{sharing}\"\n{mark}")
+            })
+            .boxed(),
+        "red" => red().boxed(),
+        "scdp" => scdp(mtu, header).boxed(),
+        "shared-buffer" => (2u32..100, select(&[0.1, 1.0, 8.0][..]))
+            .prop_map(move |(packets, alpha)| {
+                format!(
+                    "kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n",
+                    packets * (mtu + 1000)
+                )
+            })
+            .boxed(),
+        "pfc" => pfc(&[40, 65_535]).boxed(),
+        "split" => split(mtu, header).boxed(),
+        other => Just(format!("kind = \"{other}\"\n")).boxed(),
+    }
+}
+
+/// Room for some packets, in packets or in bytes.
+fn queue(mtu: u32) -> impl Strategy<Value = String> {
+    (1u32..=10, any::<bool>()).prop_map(move |(packets, bytes)| {
         if bytes { format!("\"{} B\"", packets * (mtu + 200)) } else { format!("\"{packets} packets\"") }
-    });
+    })
+}
+
+fn trim(mtu: u32, header: u32) -> impl Strategy<Value = String> {
     let control = select(&["1 packets", "2 packets", "4 packets", "40 packets", "300 B", "72 kB"][..]);
     let cut = (select(&[64u32, 72, 101, 256][..]), mark());
-    let trim = (queue.clone(), control, select(&[1u32, 3, 10][..]), any::<bool>(), any::<bool>(), cut).prop_map(
+    (queue(mtu), control, select(&[1u32, 3, 10][..]), any::<bool>(), any::<bool>(), cut).prop_map(
         move |(data, control, ratio, coin, back, (trimmed, mark))| {
             let victim = if coin { "coin" } else { "arriving" };
             // Not less than a header, and less than a full packet.
@@ -162,10 +224,11 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
                  victim = \"{victim}\"\nreturn_to_sender = {back}\ntrim_to = \"{trimmed} B\"\n{mark}"
             )
         },
-    );
-    let tail = (2u32..100, mark())
-        .prop_map(|(packets, mark)| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n{mark}"));
-    let cut = (queue, any::<bool>(), 2u32..100, select(&[64u32, 101, 256][..])).prop_map(
+    )
+}
+
+fn cut_payload(mtu: u32, header: u32) -> impl Strategy<Value = String> {
+    (queue(mtu), any::<bool>(), 2u32..100, select(&[64u32, 101, 256][..])).prop_map(
         move |(threshold, all, packets, trimmed)| {
             let trimmed = trimmed.clamp(header, mtu + header - 1);
             let occupancy = if all { "all" } else { "data" };
@@ -174,35 +237,24 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
                  queue = \"{packets} packets\"\ntrim_to = \"{trimmed} B\"\n"
             )
         },
-    );
-    let pfabric = (1u32..40)
-        .prop_map(move |packets| format!("kind = \"pfabric\"\nqueue = \"{} B\"\n", packets * (mtu + 200)));
-    let priority =
-        (2u32..100, mark(), select(&["port", "class"][..])).prop_map(|(packets, mark, sharing)| {
-            format!("kind = \"priority\"\nqueue = \"{packets} packets\"\nsharing = \"{sharing}\"\n{mark}")
-        });
-    let red = (2u32..100, any::<bool>()).prop_map(|(packets, even)| {
+    )
+}
+
+fn red() -> impl Strategy<Value = String> {
+    (2u32..100, any::<bool>()).prop_map(|(packets, even)| {
         format!(
             "kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.3\nprobability = 0.2\neven = {even}\n"
         )
-    });
-    let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
-        format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
-    });
-    let split = (1u32..=10, select(&[0.1, 0.5, 0.8][..]), mark()).prop_map(move |(packets, share, mark)| {
+    })
+}
+
+fn split(mtu: u32, header: u32) -> impl Strategy<Value = String> {
+    (1u32..=10, select(&[0.1, 0.5, 0.8][..]), mark()).prop_map(move |(packets, share, mark)| {
         let trimmed = 101.clamp(header, mtu + header - 1);
         format!(
             "kind = \"split\"\ndata_queue = \"{packets} packets\"\ntrim_share = {share:?}\ntrim_to = \"{trimmed} B\"\n{mark}"
         )
-    });
-    let kind = prop_oneof![5 => trim, 1 => tail, 1 => cut, 1 => pfabric, 1 => priority, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
-    let listed = prop_oneof![12 => kind, 1 => d3(), 1 => pdq()];
-    let others = others();
-    if others.is_empty() {
-        return forwarded(listed.boxed()).boxed();
-    }
-    let other = select(others).prop_map(|name| format!("kind = \"{name}\"\n"));
-    forwarded(prop_oneof![13 => listed, 1 => other].boxed()).boxed()
+    })
 }
 
 /// Disciplines of [`switch`] with random settings, and `scdp`, which serves one transport only.
@@ -493,11 +545,12 @@ fn carried(transports: &[String], blocks: &[String]) -> (String, String) {
     (transport(1, first) + &transport(2, second), block(1, one) + &block(2, two))
 }
 
+/// Transports with their settings for paths, and a switch with whether the sender chooses the path.
+type Equipment = (Vec<(String, String)>, (String, bool));
+
 /// Any small scenario.
 pub fn any_scenario() -> impl Strategy<Value = String> {
-    let mtu = prop_oneof![select(&[64u32, 1500, 9000][..]), 64u32..=9000];
-    let header = select(&[20u32, 58, 64, 64, 100][..]);
-    (topology(), mtu, header, stop(), any::<u32>()).prop_flat_map(|(net, mtu, header, stop, seed)| {
+    scenario_with(|mtu, header| {
         let transports = || prop_oneof![2 => prop::collection::vec(transport(mtu, header), 1), 1 => prop::collection::vec(transport(mtu, header), 2)];
         // Transports that rely on one kind of switch, on these switches.
         let with = |names: &[&str]| {
@@ -510,7 +563,25 @@ pub fn any_scenario() -> impl Strategy<Value = String> {
             1 => (with(&["pdq"]), forwarded(pdq())),
             1 => (with(&["scdp", "polyraptor"]), forwarded(scdp(mtu, header))),
         ];
-        let rest = (pairs, blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
+        pairs.boxed()
+    })
+}
+
+/// Any small scenario of this protocol over switches of this discipline.
+pub fn scenario_of(protocol: ProtocolEntry, kind: &'static str) -> impl Strategy<Value = String> {
+    scenario_with(move |mtu, header| {
+        let transports = prop::collection::vec(transport_among(vec![protocol], mtu, header), 1);
+        (transports, forwarded(discipline(kind, mtu, header))).boxed()
+    })
+}
+
+/// Any small scenario with the equipment that `pairs` makes for packets of a payload and a header.
+fn scenario_with(pairs: impl Fn(u32, u32) -> BoxedStrategy<Equipment>) -> impl Strategy<Value = String> {
+    let mtu = prop_oneof![select(&[64u32, 1500, 9000][..]), 64u32..=9000];
+    let header = select(&[20u32, 58, 64, 64, 100][..]);
+    (topology(), mtu, header, stop(), any::<u32>()).prop_flat_map(move |(net, mtu, header, stop, seed)| {
+        let faults = prop::collection::vec(fault(net.place), 0..=1);
+        let rest = (pairs(mtu, header), blocks(net.hosts, mtu), faults);
         rest.prop_map(move |((transports, (switch, chooses)), blocks, faults)| {
             let text = |(own, paths): (String, String)| if chooses { own + &paths } else { own };
             let transports: Vec<_> = transports.into_iter().map(text).collect();

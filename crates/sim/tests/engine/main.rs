@@ -13,6 +13,7 @@ mod notes;
 mod ns3;
 mod ns3_dctcp;
 mod on_arrival;
+mod pairs;
 mod pause;
 mod reference;
 mod scdp;

@@ -33,6 +33,8 @@ class Cell:
     """What came out of a transport in a situation, for flows of one size class."""
 
     experiment: str
+    setting: str
+    """What the situation is beside the transport, such as "load 0.6"; empty where nothing else is varied."""
     load: float | None
     transport: str
     size_class: str
@@ -75,7 +77,7 @@ def _goodput(run: Run) -> float:
     return float(received) * 8e3 / until / run.result.flows["dst"].n_unique()
 
 
-def _cells(at: tuple[str, float | None, str], table: pl.DataFrame, goodput: float) -> Iterator[Cell]:
+def _cells(at: tuple[str, str, float | None, str], table: pl.DataFrame, goodput: float) -> Iterator[Cell]:
     for name, (low, high) in CLASSES.items():
         rows = table.filter((pl.col("size_bytes") >= low) & (pl.col("size_bytes") < high))
         done = rows["slowdown"].drop_nulls().to_numpy()
@@ -85,16 +87,23 @@ def _cells(at: tuple[str, float | None, str], table: pl.DataFrame, goodput: floa
 
 
 def cells(data: Data, experiment: str) -> list[Cell]:
-    """All cells of an experiment, the ideal first at each load; seeds are taken together."""
+    """All cells of an experiment, the ideal first in each situation; seeds are taken together."""
     found: list[Cell] = []
-    loads = data.values(experiment, "load") or [None]
-    for load in loads:
-        at: dict[str, Value] = {} if load is None else {"load": load}
+    situations = dict.fromkeys(tuple(_situation(run).items()) for run in data.runs(experiment))
+    for situation in situations:
+        at = dict(situation)
         names = list(dict.fromkeys(str(run.at["protocol"]) for run in data.runs(experiment, at)))
+        setting = ", ".join(f"{name} {value}" for name, value in situation)
+        place = (experiment, setting, float(at["load"]) if "load" in at else None)
         bound = [_ideal(run.folder) for run in data.runs(experiment, {**at, "protocol": names[0]})]
-        found += _cells((experiment, load, IDEAL), pl.concat(bound), float("nan"))
+        found += _cells((*place, IDEAL), pl.concat(bound), float("nan"))
         for name in names:
             runs = data.runs(experiment, {**at, "protocol": name})
             table, goodput = pl.concat([_slowdowns(run) for run in runs]), mean([_goodput(run) for run in runs])
-            found += _cells((experiment, load, name), table, goodput)
+            found += _cells((*place, name), table, goodput)
     return found
+
+
+def _situation(run: Run) -> dict[str, Value]:
+    """Settings of a run that all transports have in common."""
+    return {name: value for name, value in run.at.items() if name != "protocol"}

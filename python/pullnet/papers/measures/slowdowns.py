@@ -8,33 +8,15 @@ import polars as pl
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, mean, seeds_text, span
-from pullnet.papers.measures.packets import PACKET, PAYLOAD, SHORT, with_headers
+from pullnet.papers.measures.packets import SHORT, times, with_headers
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
 At = dict[str, Value]
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 
-RACK = 17
-"""Hosts of a rack in `papers/phost/scenarios`, the idle one included."""
-CONTROL = 40
 TIE = 0.1
 """Mean slowdowns that differ by less count as equal in an order of transports."""
-
-
-def _times(run: Run) -> pl.DataFrame:
-    """Flows that completed: bytes, start, and in microseconds their time to the ACK and their least time there."""
-    rate = float(run.result.hosts["rate_gbps"][0])
-    packet, control = PACKET * 8e-3 / rate, CONTROL * 8e-3 / rate
-    flows = run.result.flows.filter(pl.col("acknowledged_ps").is_not_null())
-    inside = (flows["src"] // RACK == flows["dst"] // RACK).to_numpy()
-    hops = np.where(inside, 2, 4)
-    packets = -(-flows["size_bytes"].to_numpy() // PAYLOAD)
-    # Links between switches are four times as fast, so that two of them take half the time of a header.
-    least = packets * packet + 3 * control + 0.4 * hops + np.where(inside, 0, control)
-    took = (flows["acknowledged_ps"] - flows["start_ps"]).to_numpy() / 1e6
-    columns = {"took": took, "least": least, "slowdown": took / least}
-    return flows.select("size_bytes", "start_ps", "received_ps").with_columns(**columns)
 
 
 def _sum(column: pl.Series) -> float:
@@ -43,7 +25,7 @@ def _sum(column: pl.Series) -> float:
 
 def _slowdowns(run: Run, low: float = 0, high: float = float("inf")) -> Array:
     """Slowdowns of the flows of `low` to `high` bytes, the upper bound excluded."""
-    table = _times(run).filter((pl.col("size_bytes") >= low) & (pl.col("size_bytes") < high))
+    table = times(run).filter((pl.col("size_bytes") >= low) & (pl.col("size_bytes") < high))
     return np.asarray(table["slowdown"].to_numpy(), dtype=float)
 
 
@@ -152,7 +134,7 @@ def same_order_at_each_load(data: Data, experiments: list[str]) -> Measured:
 
 def _received(run: Run) -> float:
     """Payload of the flows that had arrived when the last one started, over the time until then. Unit: Gb/s."""
-    table = _times(run)
+    table = times(run)
     last = int(table["start_ps"].to_numpy().max())
     return _sum(table.filter(pl.col("received_ps") <= last)["size_bytes"]) * 8e3 / last
 
@@ -170,7 +152,7 @@ def throughput_alike(data: Data, experiments: list[str], protocols: list[str], w
 
 def _deadlines(run: Run, mean_us: float) -> tuple[Array, Array, Array]:
     """Deadlines as the source draws them, what was drawn, and how long flows took. Unit: us."""
-    table = _times(run).sort("start_ps", "size_bytes")
+    table = times(run).sort("start_ps", "size_bytes")
     drawn = np.random.default_rng(run.seed).exponential(mean_us, len(table))
     return np.maximum(drawn, 1.25 * table["least"].to_numpy()), drawn, np.asarray(table["took"].to_numpy())
 
@@ -206,7 +188,7 @@ def pending_is_bounded(data: Data, experiment: str, protocol: str, most: float) 
     """Packets pending, as a share of the packets that have arrived, after a half and at the end of the arrivals."""
     shares: dict[str, list[float]] = {"half": [], "end": []}
     for run in data.runs(experiment, {"protocol": protocol}):
-        table = _times(run)
+        table = times(run)
         last = float(table["start_ps"].to_numpy().max())
         for name, at in (("half", last / 2), ("end", last)):
             begun = table.filter(pl.col("start_ps") <= at)

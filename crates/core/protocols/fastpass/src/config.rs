@@ -174,4 +174,13 @@ mod tests {
         let stated = FastpassConfig { slot: Some(Picos::from_micros(2)), ..FastpassConfig::default() };
         assert_eq!(Parameters::new(&stated, BitsPerSec::gbps(10)).epoch(), Picos::from_micros(16));
     }
+
+    #[test]
+    fn a_slot_is_a_packet_time_and_the_guard_time() {
+        let slot = |guard| {
+            let config = FastpassConfig { guard, ..FastpassConfig::default() };
+            Parameters::new(&config, BitsPerSec::gbps(10)).slot
+        };
+        assert_eq!([0.0, 0.5, 2.0].map(slot), [1200, 1800, 3600].map(Picos::from_nanos));
+    }
 }

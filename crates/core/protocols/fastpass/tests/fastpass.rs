@@ -227,6 +227,24 @@ fn a_timer_of_a_flow_of_the_arbiter_itself_reaches_it_at_once() {
 }
 
 #[test]
+fn no_deadline_stays_where_a_flow_of_the_arbiter_itself_asks_as_an_epoch_begins() {
+    // The last slot is at 11.475 us; 59.925 us later, when the seventh epoch begins, the flow asks again.
+    let mut host = endpoint(&FastpassConfig { resend: ns(59_925), ..simple() }, 0);
+    let epoch = Instant::ZERO.after(ns(71_400));
+    let mut now = Instant::ZERO.after(us(1));
+    host.open(now, flow(2));
+    let mut sent = Vec::new();
+    while now <= epoch {
+        sent.extend(core::iter::from_fn(|| host.poll_transmit(now)).map(|packet| (now, packet.header)));
+        let next = host.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
+        assert!(next > now, "{next:?} at {now:?}");
+        now = next;
+        host.handle_timeout(now);
+    }
+    assert_eq!(sent.last().map(|(at, _)| *at), Some(epoch), "{sent:?}");
+}
+
+#[test]
 fn a_silent_arbiter_is_replaced_by_the_backup_then_by_a_window() {
     let config = FastpassConfig { backup: Some(BACKUP.0), fallback_window: Packets(2), ..simple() };
     let mut s = host(&config);

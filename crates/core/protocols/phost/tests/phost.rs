@@ -118,24 +118,41 @@ fn free_tokens_expire_with_their_packet_times() {
     assert_eq!(source.poll_transmit(end), None);
 }
 
+/// The connections of the data packets of a source with `policy`, in order. Each of `flows` has `tokens` tokens, which say
+/// how many packets it has `left`.
+fn sends_in_order(policy: Policy, flows: &[FlowSpec], left: &[u32], tokens: u32) -> Vec<u32> {
+    let mut source = endpoint(&PhostConfig { source: policy, ..authors() }, 1);
+    for (conn, flow) in (0..).zip(flows) {
+        source.open(Instant::ZERO, FlowSpec { conn: ConnId::new(conn), ..*flow });
+    }
+    for ((conn, left), number) in
+        (0..).zip(left).flat_map(|flow| (0..tokens).map(move |number| (flow, number)))
+    {
+        let header = PhostHeader::Token { conn: ConnId::new(conn), seq: number, number, left: *left };
+        let (paths, wire, fate) = (1, WireLen::new(40), Fate::Whole);
+        source.handle(Instant::ZERO, Received { from: THERE, paths, wire, fate, ce: false, header });
+    }
+    let sent = core::iter::from_fn(|| source.poll_transmit(Instant::ZERO));
+    sent.skip(flows.len()).map(|packet| packet.header.conn().get()).collect()
+}
+
 #[test]
 fn the_source_sends_the_flow_with_the_fewest_packets_left() {
-    let mut source = endpoint(&authors(), 1);
-    for (conn, packets) in [(0, 30), (1, 20), (2, 40)] {
-        source.open(Instant::ZERO, FlowSpec { conn: ConnId::new(conn), ..flow(packets) });
-    }
-    for conn in [0, 1, 2] {
-        // Flow 2 has nearly ended.
-        let left = [30, 20, 1][conn as usize];
-        let header = PhostHeader::Token { conn: ConnId::new(conn), seq: 0, number: 0, left };
-        let (paths, wire, fate) = (1, 40, Fate::Whole);
-        source.handle(
-            Instant::ZERO,
-            Received { from: THERE, paths, wire: WireLen::new(wire), fate, ce: false, header },
-        );
-    }
-    let sent: Vec<_> = core::iter::from_fn(|| source.poll_transmit(Instant::ZERO)).skip(3).collect();
-    assert_eq!(sent.iter().map(|packet| packet.header.conn().get()).collect::<Vec<_>>(), [2, 1, 0]);
+    // Flow 2 has nearly ended.
+    assert_eq!(sends_in_order(Policy::Srpt, &[flow(30), flow(20), flow(40)], &[30, 20, 1], 1), [2, 1, 0]);
+}
+
+#[test]
+fn policies_choose_which_flow_the_source_sends() {
+    let with =
+        |packets, tenant, deadline| FlowSpec { tenant, deadline: Some(Instant(deadline)), ..flow(packets) };
+    let flows = [with(30, 1, 9_000_000), with(20, 1, 5_000_000), with(40, 2, 7_000_000)];
+    let order = |policy| sends_in_order(policy, &flows, &[30, 20, 40], 2);
+    assert_eq!(order(Policy::Srpt), [1, 1, 0, 0, 2, 2]);
+    assert_eq!(order(Policy::Edf), [1, 1, 2, 2, 0, 0]);
+    assert_eq!(order(Policy::RoundRobin), [0, 1, 2, 0, 1, 2]);
+    // Tenants take turns; of the first one's flows the shorter one goes first.
+    assert_eq!(order(Policy::Lru), [1, 2, 1, 2, 0, 0]);
 }
 
 #[test]

@@ -198,12 +198,15 @@ impl Rules for FastpassRules {
         first.min_at(self.liaison.probe_at, TimerKind::of_protocol(&"a silent arbiter"))
     }
 
-    /// Requests by timers of flows at the instant of an arbitration come too late for it.
+    /// Requests by timers of flows at the instant of an arbitration come too late for it, and ask for another epoch. It begins at
+    /// once if the arbiter had none at this instant: then there is another round.
     fn tick(&mut self, flows: &mut Flows<Self>, now: Instant) {
-        self.take_slots(now);
-        self.arbitrate(flows, now);
-        self.probe(flows, now);
-        self.talk_locally(flows, now);
+        while self.clock().at <= now {
+            self.take_slots(now);
+            self.arbitrate(flows, now);
+            self.probe(flows, now);
+            self.talk_locally(flows, now);
+        }
     }
 
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
