@@ -31,9 +31,17 @@ def _losses(data: Data, experiment: str, transport: str, header: int) -> dict[st
     rates = {
         size: mean([_rate(run, header) for run in data.runs(experiment, {**at, "packet": size})]) for size in ordered
     }
-    if BASE not in rates:
-        raise MissingRunsError(f"this level leaves out packets of {BASE}")
+    if BASE not in rates or len(rates) == 1:
+        raise MissingRunsError(f"this level leaves out packets of {BASE}, or all smaller ones")
     return {size: 1 - rate / rates[BASE] for size, rate in rates.items() if size != BASE}
+
+
+def _loss(data: Data, experiment: str, transport: str, header: int, packet: str) -> float:
+    """Share of the rate that one size loses."""
+    losses = _losses(data, experiment, transport, header)
+    if packet not in losses:
+        raise MissingRunsError(f"this level leaves out packets of {packet}")
+    return losses[packet]
 
 
 def _loss_text(losses: dict[str, float]) -> str:
@@ -43,12 +51,14 @@ def _loss_text(losses: dict[str, float]) -> str:
 def packet_size_effect(data: Data, experiment: str, transport: str, header: int, least: int) -> Measured:
     """Largest change of the mean rate with packets of `least` bytes or more, as a share of the rate with 9000 B."""
     losses = {k: v for k, v in _losses(data, experiment, transport, header).items() if number_of(k) >= least}
+    if not losses:
+        raise MissingRunsError(f"this level leaves out packets from {least} B to {BASE}")
     return Measured(max(map(abs, losses.values())), note=_loss_text(losses))
 
 
 def loss_with_packet(data: Data, experiment: str, transports: list[str], header: int, packet: str) -> Measured:
     """Share of the rate that a packet size loses, largest of all transports."""
-    losses = {name: _losses(data, experiment, name, header)[packet] for name in transports}
+    losses = {name: _loss(data, experiment, name, header, packet) for name in transports}
     return Measured(max(losses.values()), note=", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 
@@ -68,8 +78,8 @@ def loss_order(
     `experiments` are that of NDP, which counts packets by their payload, and that of the other transports.
     """
     first, others = experiments
-    found = {order[0]: _losses(data, first, order[0], 0)[packet]}
-    found |= {name: _losses(data, others, name, header)[packet] for name in order[1:]}
+    found = {order[0]: _loss(data, first, order[0], 0, packet)}
+    found |= {name: _loss(data, others, name, header, packet) for name in order[1:]}
     most, second, *last = found.values()
     holds = most >= factor * second and second > max(last) and max(last) - min(last) <= alike
     return Measured(holds=holds, details=found)
