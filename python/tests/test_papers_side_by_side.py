@@ -56,6 +56,16 @@ def test_a_level_without_the_large_packets_says_so() -> None:
         side_by_side.loss_with_packet(data(sizes=rates("dctcp", b64=1)), "sizes", ["dctcp"], header=0, packet="64 B")
 
 
+def test_a_level_without_a_size_that_a_claim_is_about_says_so() -> None:
+    ndp, others = rates("ndp", b9000=9, b64=1), rates("mptcp", b9000=9, b64=1)
+    with pytest.raises(MissingRunsError, match="leaves out packets of 512 B"):
+        side_by_side.loss_order(data(ndp=ndp, others=others), ["ndp", "others"], "512 B", 0, ["ndp", "mptcp"], 2, 0.1)
+    with pytest.raises(MissingRunsError, match="from 128 B to 9000 B"):
+        side_by_side.packet_size_effect(data(sizes=others), "sizes", "mptcp", header=0, least=128)
+    with pytest.raises(MissingRunsError, match="or all smaller ones"):
+        side_by_side.loss_sets_in(data(sizes=rates("mptcp", b9000=9)), "sizes", "mptcp", header=0, share=0.05)
+
+
 @pytest.mark.parametrize(
     ("at_256", "at_128", "from_", "grows"), [(5, 4, 256, True), (4, 5, 256, False), (9, 4, 128, True)]
 )
