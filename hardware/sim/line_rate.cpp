@@ -11,16 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "Vhost_switch.h"
-#include "verilated.h"
+#include "simulated.hpp"
 
 namespace {
-constexpr int PORTS = SWITCH_PORTS;
-constexpr int BEAT = sizeof(Vhost_switch::rx_data) / PORTS, WORDS = BEAT / 4, EMPTY_BITS = BEAT == 16 ? 4 : 5;
 constexpr uint32_t OVERHEAD = 24, WARM = 64;
 
 struct Port {
@@ -34,12 +30,10 @@ struct Port {
   uint64_t first_out = 0, last_out = 0, counted = 0;
 };
 
-class Bench {
+class Bench : Simulated {
  public:
-  Bench() : top(std::make_unique<Vhost_switch>()) {}
-
   void run(double mhz, uint64_t frames, uint32_t size) {
-    reset();
+    start();
     double period = (size + OVERHEAD) * 0.8 * mhz / 1000.0;  // cycles for a frame on the wire
     Port ports[PORTS];
     for (int p = 0; p < PORTS; p++) ports[p].due = p * period / PORTS;
@@ -73,28 +67,8 @@ class Bench {
   }
 
  private:
-  std::unique_ptr<Vhost_switch> top;
-
-  void tick() {
-    top->clk = 0;
-    top->eval();
-    top->clk = 1;
-    top->eval();
-  }
-
-  void write(uint8_t address, uint32_t value) {
-    top->host_write = 1;
-    top->host_address = address;
-    top->host_write_data = value;
-    tick();
-    top->host_write = 0;
-  }
-
-  void reset() {
-    top->rst = 1;
-    top->rx_valid = top->tx_ready = top->host_write = top->coin = 0;
-    for (int n = 0; n < 4; n++) tick();
-    top->rst = 0;
+  void start() {
+    reset();
     // The switch gives no cells back while it clears its counts after reset (releaser.sv).
     for (int n = 0; n < 600; n++) tick();
     for (uint8_t p = 0; p < PORTS; p++) {

@@ -13,18 +13,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "Vhost_switch.h"
-#include "verilated.h"
+#include "simulated.hpp"
 
 int line_rate(int argc, char** argv);
 
 namespace {
-constexpr int PORTS = SWITCH_PORTS;
-constexpr int BEAT = sizeof(Vhost_switch::rx_data) / PORTS, WORDS = BEAT / 4, EMPTY_BITS = BEAT == 16 ? 4 : 5;
 constexpr uint64_t STALL_CYCLES = 2000000;
 
 struct Random {
@@ -75,10 +71,8 @@ struct Port {
   uint32_t paused = 0;  // cycles for which the line takes nothing
 };
 
-class Bench {
+class Bench : Simulated {
  public:
-  Bench() : top(std::make_unique<Vhost_switch>()) {}
-
   void run() {
     random.state = get<uint64_t>() | 1;
     pace = get<uint8_t>();
@@ -100,40 +94,16 @@ class Bench {
   }
 
  private:
-  std::unique_ptr<Vhost_switch> top;
   Random random{1};
   uint8_t pace = 0;  // 0: as fast as it goes; 1: pauses on both sides
   Port ports[PORTS];
   bool ended = false;
-  uint64_t cycles = 0, moved = 0;
+  uint64_t moved = 0;
   // The frame that is being offered.
   bool held = false;
   uint8_t from = 0, mask = 0, done_mask = 0, coins = 0;
   uint16_t verdicts = 0;
   std::vector<std::pair<char, uint8_t>> later;
-
-  void tick() {
-    top->clk = 0;
-    top->eval();
-    top->clk = 1;
-    top->eval();
-    cycles++;
-  }
-
-  void reset() {
-    top->rst = 1;
-    top->rx_valid = top->tx_ready = top->host_write = 0;
-    for (int n = 0; n < 4; n++) tick();
-    top->rst = 0;
-  }
-
-  void write(uint8_t address, uint32_t value) {
-    top->host_write = 1;
-    top->host_address = address;
-    top->host_write_data = value;
-    tick();
-    top->host_write = 0;
-  }
 
   void read_frames() {
     auto wants = [this] {

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pullnet_record::{About, Cost, RunRecord, Summary, tables};
+use pullnet_record::{About, Cost, RunRecord, StuckSummary, Summary, tables};
 use pullnet_scenario::Stop;
 use pullnet_sim::{Progress as Stepped, Run};
 use pullnet_units::{Instant as SimulatedInstant, Picos};
@@ -218,14 +218,7 @@ impl Progress {
 
 impl From<pullnet_record::StuckFlow> for Stuck {
     fn from(flow: pullnet_record::StuckFlow) -> Self {
-        Self {
-            flow: flow.flow,
-            src: flow.src.get(),
-            dst: flow.dst.get(),
-            bytes: flow.bytes,
-            size: flow.size,
-            last_progress_ps: flow.last_progress.0,
-            waiting_for: flow.waiting_for,
-        }
+        let StuckSummary { flow, src, dst, bytes, size, last_progress_ps, waiting_for } = (&flow).into();
+        Self { flow, src, dst, bytes, size, last_progress_ps, waiting_for }
     }
 }
