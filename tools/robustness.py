@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pages import put
 
+from pullnet.errors import InputError
 from pullnet.papers import model
 from pullnet.papers.model import Experiment, Point
 from pullnet.papers.runs import Task, execute, plan
@@ -121,4 +122,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except InputError as error:
+        sys.exit(f"robustness: {error}")

@@ -76,10 +76,14 @@ impl<T> Outstanding<T> {
         self.slot(seq).map(|slot| (slot.first_sent, &slot.note))
     }
 
+    fn waiting(&mut self, seq: u32) -> Option<&mut Slot<T>> {
+        let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
+        slot.filter(|slot| !slot.acknowledged)
+    }
+
     /// The note on a packet without an ACK.
     pub fn unacknowledged(&mut self, seq: u32) -> Option<&mut T> {
-        let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize)?;
-        (!slot.acknowledged).then_some(&mut slot.note)
+        self.waiting(seq).map(|slot| &mut slot.note)
     }
 
     /// Packet number [`Outstanding::sent`] leaves.
@@ -90,11 +94,10 @@ impl<T> Outstanding<T> {
     /// Packet `seq` has arrived. Visits when it was first sent, unless that was known.
     pub fn acknowledge(&mut self, seq: u32, visit: &mut impl FnMut(Instant)) {
         let payload = u64::from(self.packets.payload(seq));
-        let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
-        if let Some(slot) = slot.filter(|slot| !slot.acknowledged) {
+        if let Some(slot) = self.waiting(seq) {
             slot.acknowledged = true;
-            self.acked_bytes += payload;
             visit(slot.first_sent);
+            self.acked_bytes += payload;
         }
     }
 

@@ -90,7 +90,7 @@ impl UnresponsiveRules {
         let from = (packet.from, data.conn);
         let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
         let silence = memory(&self.config);
-        // Every ACK draws its path anew.
+        // Each ACK has a random path: the receiver keeps none.
         let paths = || (packet.paths, 0);
         let receipt = flows.receive(now, from, (data.seq, data.last), bytes, silence, paths);
         if let Some(Receipt { cumulative, finished, .. }) = receipt {

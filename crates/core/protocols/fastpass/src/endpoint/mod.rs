@@ -198,8 +198,8 @@ impl Rules for FastpassRules {
         first.min_at(self.liaison.probe_at, TimerKind::of_protocol(&"a silent arbiter"))
     }
 
-    /// Requests by timers of flows at the instant of an arbitration come too late for it, and ask for another epoch. It begins at
-    /// once if the arbiter had none at this instant: then there is another round.
+    /// A request that a flow's timer makes at the instant of an arbitration comes too late for it and asks for another epoch. If
+    /// the arbiter had none at this instant, that epoch begins at once, in a further round of the loop.
     fn tick(&mut self, flows: &mut Flows<Self>, now: Instant) {
         while self.clock().at <= now {
             self.take_slots(now);
