@@ -46,8 +46,12 @@ fuzz_target!(|input: &str| {
         }
     }
     let totals = run.finish().totals;
-    let accounted = totals.data_delivered + totals.headers_delivered + totals.headers_returned;
-    assert_eq!(totals.data_sent, accounted + totals.data_dropped + totals.data_lost + totals.data_in_flight);
+    let accounted =
+        totals.packets.data_delivered + totals.packets.headers_delivered + totals.packets.headers_returned;
+    assert_eq!(
+        totals.packets.data_sent,
+        accounted + totals.packets.data_dropped + totals.packets.data_lost + totals.packets.in_flight
+    );
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

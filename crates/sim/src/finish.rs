@@ -144,17 +144,17 @@ fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
 
 /// Adds totals that port rows do not contain.
 fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
-    let totals = &mut builder.totals;
-    totals.data_in_flight = data_in_flight(shards);
+    let packets = &mut builder.totals.packets;
+    packets.in_flight = data_in_flight(shards);
     each_host(shards, |host| {
-        totals.data_lost += host.line.data_lost();
-        totals.data_copied += host.line.copied();
+        packets.data_lost += host.line.data_lost();
+        packets.copied += host.line.copied();
     });
     each_port(shards, |port| {
-        totals.data_dropped += port.counts.data_dropped;
-        totals.returned_dropped += port.counts.returned_dropped;
-        totals.data_lost += port.line.data_lost();
-        totals.data_copied += port.line.copied();
+        packets.data_dropped += port.counts.data_dropped;
+        packets.returned_dropped += port.counts.returned_dropped;
+        packets.data_lost += port.line.data_lost();
+        packets.copied += port.line.copied();
     });
 }
 

@@ -103,10 +103,10 @@ fn the_packet_probe_has_every_packet_once_at_each_end() {
         record.recorded.packets().iter().filter(wanted).count() as u64
     };
     let totals = &record.totals;
-    assert!(totals.trimmed > 0, "nothing was trimmed");
-    assert_eq!(count(Direction::Sent, true, None), totals.data_sent);
-    assert_eq!(count(Direction::Received, true, Some("whole")), totals.data_delivered);
-    assert_eq!(count(Direction::Received, true, Some("trimmed")), totals.headers_delivered);
+    assert!(totals.packets.trimmed > 0, "nothing was trimmed");
+    assert_eq!(count(Direction::Sent, true, None), totals.packets.data_sent);
+    assert_eq!(count(Direction::Received, true, Some("whole")), totals.packets.data_delivered);
+    assert_eq!(count(Direction::Received, true, Some("trimmed")), totals.packets.headers_delivered);
     assert!(record.recorded.packets().is_sorted_by_key(|row| (row.host, row.at)));
     let sent = |row: &PacketRow| {
         let same =

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr};
+use pullnet_transport::{ConnId, DataPacket, Event, FlowStatus, HostAddr};
 use pullnet_units::{Instant, PacketSeq, Picos};
 
 use crate::endpoint::{Flows, Known, Rules};
@@ -115,25 +115,25 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
         }
     }
 
-    /// Takes a data packet of the flow `from`, which [`Self::admit`] opens if necessary, and ends the flow with its last packet.
+    /// Takes a data packet from the host `from`. [`Self::admit`] opens its flow if necessary, and the last packet ends it.
     /// Returns what its ACK says; `None` for a stray packet, or one that a sender that follows the rules has not sent.
     pub fn receive(
         &mut self,
         now: Instant,
-        from: (HostAddr, ConnId),
-        packet: (u32, bool),
+        from: HostAddr,
+        data: DataPacket,
         bytes: u32,
         silence: Picos,
         paths: impl FnOnce() -> (u16, u16),
     ) -> Option<Receipt> {
-        let slot = match self.admit(now, from, silence, paths) {
+        let slot = match self.admit(now, (from, data.conn), silence, paths) {
             Admitted::Open(slot) => slot,
             Admitted::Ended(paths) => {
                 return Some(Receipt { paths, cumulative: 0, finished: true, repeated: true });
             }
             Admitted::Stray => return None,
         };
-        let (receiver, noted) = self.take_data(now, slot, packet, bytes)?;
+        let (receiver, noted) = self.take_data(now, slot, (data.seq, data.last), bytes)?;
         let receipt = Receipt {
             paths: receiver.paths,
             cumulative: receiver.cumulative(),
@@ -141,7 +141,7 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
             repeated: noted != Noted::New,
         };
         if receipt.finished {
-            self.finish(now, slot, from.0, from.1);
+            self.finish(now, slot, from, data.conn);
         }
         Some(receipt)
     }

@@ -5,15 +5,15 @@ use alloc::collections::BTreeSet;
 use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
-    Received, Side, TimerKind, Transmit,
+    Awaited, ConnId, DataPacket, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr,
+    HostInfo, Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{BitsPerSec, Instant, PacketSeq, Picos, WireLen};
 
 use crate::control::{CollectedOf, Control};
 use crate::header::{Carrier, RdmaHeader};
 use crate::parameters::{Parameters, Paths};
-use crate::receiver::{Answer, Data, Receiver};
+use crate::receiver::{Answer, Receiver};
 use crate::sender::{Answered, Sender};
 
 /// A RoCE host whose flows are under rate control `C`.
@@ -119,9 +119,15 @@ impl<C: Control> RdmaRules<C> {
         Known::Open(slot)
     }
 
-    fn on_data(&mut self, flows: &mut Flows<Self>, now: Instant, packet: &Received<C::Header>, data: Data) {
-        let (peer, Data { conn, seq, .. }) = (packet.from, data);
-        let marked = data.marked && self.parameters.cnp_interval.is_none();
+    fn on_data(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        packet: &Received<C::Header>,
+        data: DataPacket,
+    ) {
+        let (peer, DataPacket { conn, seq, .. }) = (packet.from, data);
+        let marked = packet.ce && self.parameters.cnp_interval.is_none();
         let slot = match self.receiver_for(flows, now, peer, conn) {
             Known::Open(slot) => slot,
             Known::Finished => {
@@ -136,7 +142,7 @@ impl<C: Control> RdmaRules<C> {
         receiver.last_heard = now;
         let bytes = u32::from(packet.wire).saturating_sub(self.parameters.header);
         let (answer, new) = receiver.on_data(now, &self.parameters, data, bytes);
-        let notifies = data.marked && receiver.notifies(now, &self.parameters);
+        let notifies = packet.ce && receiver.notifies(now, &self.parameters);
         let (cumulative, finished) = (receiver.cumulative(), receiver.is_complete());
         if new {
             flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
@@ -175,8 +181,8 @@ impl<C: Control> RdmaRules<C> {
     ) -> Transmit<C::Header> {
         let (seq, payload, again) = sender.transmit(now, parameters, own);
         let path = drawn.map_or(sender.path, |drawn| (drawn * f64::from(sender.paths)) as u16);
-        let header =
-            RdmaHeader::Data { conn: sender.conn, seq, last: sender.outstanding.packets().is_last(seq) };
+        let last = sender.outstanding.packets().is_last(seq);
+        let header = RdmaHeader::Data(DataPacket { conn: sender.conn, seq, last });
         let header = C::Header::join(header, CollectedOf::<C>::default());
         let (to, wire, priority) =
             (sender.to, WireLen::of(payload + parameters.header), parameters.data_priority);
@@ -208,12 +214,10 @@ impl<C: Control> Rules for RdmaRules<C> {
         if packet.fate != Fate::Whole {
             return;
         }
-        let (from, marked) = (packet.from, packet.ce);
+        let from = packet.from;
         let (header, collected) = packet.header.split();
         match header {
-            RdmaHeader::Data { conn, seq, last } => {
-                self.on_data(flows, now, &packet, Data { conn, seq, last, marked });
-            }
+            RdmaHeader::Data(data) => self.on_data(flows, now, &packet, data),
             RdmaHeader::Ack { conn, seq, cumulative, finished, marked } => {
                 let answered = Answered { seq, cumulative, finished, marked, missing: false };
                 self.on_answer(flows, now, (from, conn), (answered, collected));

@@ -1,18 +1,11 @@
-use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small, flag};
 use pullnet_units::PacketSeq;
 
 /// A packet of a RoCE host. Packets are numbered from 0 within a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RdmaHeader {
     /// Payload; any packet opens the connection.
-    Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
-    },
+    Data(DataPacket),
     /// Acknowledges a packet.
     Ack {
         /// The sender's connection.
@@ -79,17 +72,13 @@ const END: u8 = 0x10;
 /// Flag on an ACK or a NACK: the packet that it answers was marked.
 const MARKED: u8 = 0x20;
 
-fn flag(set: bool, bit: u8) -> u8 {
-    if set { bit } else { 0 }
-}
-
 impl Header for RdmaHeader {
     const KINDS: &'static [&'static str] = &["data", "ack", "nack", "cnp"];
     type Words = Small;
 
     fn pack(self) -> Packed<Small> {
         let (kind, words) = match self {
-            Self::Data { conn, seq, last } => (DATA | flag(last, END), [conn.get(), seq, 0]),
+            Self::Data(DataPacket { conn, seq, last }) => (DATA | flag(last, END), [conn.get(), seq, 0]),
             Self::Ack { conn, seq, cumulative, finished, marked } => {
                 (ACK | flag(finished, END) | flag(marked, MARKED), [conn.get(), seq, cumulative])
             }
@@ -105,7 +94,7 @@ impl Header for RdmaHeader {
         let [conn, seq, cumulative] = packed.words;
         let (conn, end, marked) = (ConnId::new(conn), packed.kind & END != 0, packed.kind & MARKED != 0);
         match packed.kind & 0x0f {
-            DATA => Self::Data { conn, seq, last: end },
+            DATA => Self::Data(DataPacket { conn, seq, last: end }),
             ACK => Self::Ack { conn, seq, cumulative, finished: end, marked },
             NACK => Self::Nack { conn, seq, cumulative, marked },
             _ => Self::Cnp { conn },
@@ -114,7 +103,9 @@ impl Header for RdmaHeader {
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
+            Self::Data(DataPacket { conn, seq, .. }) | Self::Ack { conn, seq, .. } => {
+                (conn, Some(PacketSeq::new(seq)))
+            }
             // The sender's timer runs for the missing packet.
             Self::Nack { conn, cumulative, .. } => (conn, Some(PacketSeq::new(cumulative))),
             Self::Cnp { conn } => (conn, None),

@@ -1,17 +1,8 @@
 use pullnet_connections::{Noted, ReceivedSet};
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{ConnId, DataPacket, HostAddr};
 use pullnet_units::Instant;
 
 use crate::parameters::{Parameters, Recovery};
-
-/// A data packet as it arrives.
-#[derive(Clone, Copy)]
-pub struct Data {
-    pub conn: ConnId,
-    pub seq: u32,
-    pub last: bool,
-    pub marked: bool,
-}
 
 /// Answer of a receiver to a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +57,7 @@ impl Receiver {
         &mut self,
         now: Instant,
         parameters: &Parameters,
-        data: Data,
+        data: DataPacket,
         bytes: u32,
     ) -> (Answer, bool) {
         let expected = self.cumulative();

@@ -22,7 +22,7 @@ pub use api::{
 };
 pub use conn_id::ConnId;
 pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits, Turn, TurnAsk};
-pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
+pub use packed::{DataPacket, Header, HopView, Large, Medium, Packed, Small, Words, flag};
 pub use pullnet_units::{HostAddr, PacketSeq, Side, WireLen};
 pub use streaming::Streaming;
 pub use texts::{Awaited, FailureReason, ProtocolText, TimerKind};

@@ -57,6 +57,23 @@ pub struct Packed<W> {
     pub words: W,
 }
 
+/// `bit` if `set`, otherwise 0: a flag beside the packet type in [`Packed::kind`].
+#[inline]
+pub const fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
+/// What a data packet of most protocols says: which packet of which connection it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataPacket {
+    /// The sender's connection.
+    pub conn: ConnId,
+    /// Packet number, from 0 within the connection.
+    pub seq: u32,
+    /// The last packet of the flow.
+    pub last: bool,
+}
+
 /// Header fields for switches that order packets by flow, beside the fields common to all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct HopView {

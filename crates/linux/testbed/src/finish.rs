@@ -37,7 +37,7 @@ pub(crate) fn record<P: Framed>(
 /// Counts as in flight all data that was neither delivered nor counted as lost or dropped. Drops are not counted by kind, so
 /// every drop is taken for a data packet.
 fn in_flight(builder: &mut RecordBuilder) {
-    let totals = &mut builder.totals;
-    let seen = totals.data_delivered + totals.headers_delivered + totals.headers_returned;
-    totals.data_in_flight = totals.data_sent.saturating_sub(seen + totals.dropped + totals.lost);
+    let packets = &mut builder.totals.packets;
+    let seen = packets.data_delivered + packets.headers_delivered + packets.headers_returned;
+    packets.in_flight = packets.data_sent.saturating_sub(seen + packets.dropped + packets.lost);
 }

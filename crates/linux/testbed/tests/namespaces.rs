@@ -107,7 +107,7 @@ fn every_transport_arrives_over_a_lossy_switch() {
             record.flows.iter().all(|flow| flow.delivered == 300_000 && flow.failed.is_none()),
             "{transport}"
         );
-        assert!(record.totals.lost > 0 && record.totals.retransmitted > 0, "{transport}");
+        assert!(record.totals.packets.lost > 0 && record.totals.packets.retransmitted > 0, "{transport}");
     }
 }
 
@@ -135,7 +135,7 @@ fn hosts_send_at_the_rates_that_a_switch_grants() {
     ] {
         let Some(record) = play(&granted(&transport, switch, "20 Mbps", ""), None) else { return };
         assert!(record.complete && record.flows.iter().all(|flow| flow.delivered == 300_000), "{transport}");
-        assert_eq!((record.totals.dropped, record.totals.trimmed), (0, 0), "{transport}");
+        assert_eq!((record.totals.packets.dropped, record.totals.packets.trimmed), (0, 0), "{transport}");
         // Two senders at the rate of their links would leave 200 packets in the queue, which is more than it holds.
         let peak = record.ports.iter().map(|port| port.peak_data).max();
         assert!(peak.is_some_and(|peak| peak < 100), "{transport}: {peak:?} packets");
@@ -154,7 +154,7 @@ fn a_flow_that_cannot_meet_its_deadline_is_quenched() {
     let (served, given_up) = (served.count(), given_up.count());
     assert!(served <= 1 && served + given_up == 2, "{served} in time, {given_up} quenched");
     assert!(record.flows.iter().any(|flow| flow.delivered > 0), "the switch granted no rate");
-    assert_eq!(record.totals.dropped, 0);
+    assert_eq!(record.totals.packets.dropped, 0);
 }
 
 #[test]
@@ -164,6 +164,11 @@ fn dctcp_is_marked_and_tcp_is_not() {
         let transport = format!("kind = \"{kind}\"\n{TIMERS}");
         let Some(record) = play(&scenario(&transport, switch), None) else { return };
         assert!(record.complete && record.flows.iter().all(|flow| flow.delivered == 300_000), "{kind}");
-        assert_eq!(record.totals.marked > 0, marked, "{kind}: {} marks", record.totals.marked);
+        assert_eq!(
+            record.totals.packets.marked > 0,
+            marked,
+            "{kind}: {} marks",
+            record.totals.packets.marked
+        );
     }
 }

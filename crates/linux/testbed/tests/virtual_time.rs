@@ -142,7 +142,8 @@ fn an_incast_takes_as_long_as_in_the_simulator() {
     let optimum = 7.0 * (450_000.0 + 312.0 * 78.0) * 8e-3;
     assert!((1.0..1.02).contains(&(last_us(&rings) / optimum)), "{} of {optimum} us", last_us(&rings));
     assert!((0.995..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
-    let trims = rings.totals.headers_delivered as f64 / simulated.totals.headers_delivered as f64;
+    let trims =
+        rings.totals.packets.headers_delivered as f64 / simulated.totals.packets.headers_delivered as f64;
     assert!((0.5..2.0).contains(&trims), "{trims} times as many trims");
     assert_eq!(rings.flows.iter().map(|flow| flow.timeouts).sum::<u32>(), 0);
 }
@@ -164,7 +165,7 @@ fn what_a_switch_drops_is_sent_again() {
     let scenario = scenario(&incast(STAR, "kind = \"drop-tail\"\nqueue = \"8 packets\"", SEVEN));
     let rings = on_rings(&scenario);
     assert!(rings.complete && rings.flows.iter().all(|flow| flow.delivered == 450_000));
-    assert!(rings.totals.retransmitted > 0 && rings.totals.timeouts > 0);
+    assert!(rings.totals.packets.retransmitted > 0 && rings.totals.timeouts > 0);
 }
 
 #[test]
@@ -255,7 +256,10 @@ fn every_transport_recovers_what_a_switch_drops() {
         let (rings, simulated) =
             three_to_one(&format!("{transport}{timers}"), "kind = \"drop-tail\"\nqueue = \"16 packets\"");
         for record in [&rings, &simulated] {
-            assert!(record.totals.dropped > 0 && record.totals.retransmitted > 0, "{transport}");
+            assert!(
+                record.totals.packets.dropped > 0 && record.totals.packets.retransmitted > 0,
+                "{transport}"
+            );
         }
         let ratio = last_us(&rings) / last_us(&simulated);
         assert!((0.8..1.25).contains(&ratio), "{transport}: {ratio}");
@@ -274,7 +278,11 @@ fn ports_answer_the_headers_of_frames_as_in_the_simulator() {
     for (transport, switch) in ASKING {
         let (rings, simulated) = three_to_one(transport, switch);
         for record in [&rings, &simulated] {
-            assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0), "{transport}");
+            assert_eq!(
+                (record.totals.packets.dropped, record.totals.packets.retransmitted),
+                (0, 0),
+                "{transport}"
+            );
             // Without grants three windows or line rates would meet in the queue.
             let peak = record.ports.iter().map(|port| port.peak_data).max();
             assert!(peak.is_some_and(|peak| peak < 30), "{transport}: {peak:?} packets");
@@ -304,18 +312,18 @@ fn dctcp_answers_marks_in_the_ip_header_as_in_the_simulator() {
     let switch = "kind = \"drop-tail\"\nqueue = \"200 packets\"\nmark_above = \"20 packets\"";
     let (rings, simulated) = three_to_one("kind = \"dctcp\"\nheader = \"78 B\"", switch);
     for record in [&rings, &simulated] {
-        assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0));
-        assert!(record.totals.marked > 0);
+        assert_eq!((record.totals.packets.dropped, record.totals.packets.retransmitted), (0, 0));
+        assert!(record.totals.packets.marked > 0);
         // DCTCP keeps the queue near the threshold; without marks it would fill.
         let peak = record.ports.iter().map(|port| port.peak_data).max();
         assert!(peak.is_some_and(|peak| (20..100).contains(&peak)), "{peak:?}");
     }
-    let marks = rings.totals.marked as f64 / simulated.totals.marked as f64;
+    let marks = rings.totals.packets.marked as f64 / simulated.totals.packets.marked as f64;
     assert!((0.8..1.25).contains(&marks), "{marks} times as many marks");
     assert!((0.99..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
     // TCP does not declare ECN support, so its packets are not marked.
     let (tcp, _) = three_to_one("kind = \"tcp\"\nheader = \"78 B\"", switch);
-    assert_eq!(tcp.totals.marked, 0);
+    assert_eq!(tcp.totals.packets.marked, 0);
 }
 
 #[test]

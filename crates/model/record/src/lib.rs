@@ -7,10 +7,10 @@ mod summary;
 mod tables;
 
 pub use parquet::write_parquet;
-pub use raw::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
+pub use raw::{FlowRow, HostRow, PacketCounts, PortRow, RunRecord, StuckFlow, Totals};
 pub use spread::Spread;
 pub use summary::{
-    About, CoflowSummary, Cost, CostSummary, Deadlines, FlowCounts, Goodput, GroupSummary, Notice,
-    PacketCounts, Range, StuckSummary, Summary,
+    About, CoflowSummary, Cost, CostSummary, Deadlines, FlowCounts, Goodput, GroupSummary, Notice, Range,
+    StuckSummary, Summary,
 };
 pub use tables::tables;

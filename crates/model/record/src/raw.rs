@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
+
 use pullnet_probes::Recorded;
 use pullnet_units::{HostId, Instant, Picos, PortId};
+use serde::Serialize;
 
 /// One flow, in order of its number.
 ///
@@ -104,48 +107,55 @@ pub struct PortRow {
     pub occupancy: Vec<Picos>,
 }
 
-/// Sums over the whole run.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Totals {
+/// Counts of packets over the whole run.
+#[derive(Clone, PartialEq, Eq, Serialize, Default, Debug)]
+pub struct PacketCounts {
     /// Data packets sent by hosts.
     pub data_sent: u64,
-    /// Data packets that arrived untrimmed, duplicates included.
+    /// Data packets that arrived untrimmed. A retransmitted packet that arrived twice counts twice.
     pub data_delivered: u64,
     /// Of these, packets that the receiver accepted as new: without duplicates, and without packets discarded because an
     /// earlier one was missing.
     pub data_unique: u64,
-    /// Packets marked (ECN, congestion experienced).
+    /// Packets marked by switches (ECN, congestion experienced).
     pub marked: u64,
     /// Payloads trimmed by switches.
     pub trimmed: u64,
     /// Headers returned by switches.
     pub returned: u64,
-    /// Packets of any type dropped because a queue was full.
+    /// Packets dropped because a queue was full.
     pub dropped: u64,
-    /// Packets of any type lost on links.
+    /// Packets lost on links: down, lossy or corrupting.
     pub lost: u64,
     /// Data packets retransmitted by hosts.
     pub retransmitted: u64,
-    /// Data packets that switches made, beside the packets of hosts: copies for the receivers of a group.
-    pub data_copied: u64,
+    /// Data packets that switches made, beside the packets of hosts: copies for several receivers.
+    pub copied: u64,
     /// Data packets (whole or trimmed) still in the network at the end.
-    pub data_in_flight: u64,
-    /// Headers of trimmed data packets that arrived at the receiver.
+    pub in_flight: u64,
+    /// Headers of trimmed packets that arrived at the receiver.
     pub headers_delivered: u64,
     /// Headers that arrived back at their sender.
     pub headers_returned: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Sum of the links on the paths of all delivered data packets.
-    pub packet_hops: u64,
     /// Of the dropped packets, data packets and headers of data packets.
     pub data_dropped: u64,
     /// Of the dropped packets, returned headers that found no room on their way back.
     pub returned_dropped: u64,
     /// Of the lost packets, data packets and headers of data packets.
     pub data_lost: u64,
-    /// Trimmed payloads by level of the port, for instance `("tor->host", 812)`.
-    pub trimmed_by_level: Vec<(String, u64)>,
+    /// Trimmed payloads by the tiers of the two ends of the port's link.
+    pub trimmed_by_tier: BTreeMap<String, u64>,
+}
+
+/// Sums over the whole run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    /// Counts of packets.
+    pub packets: PacketCounts,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Sum of the links on the paths of all delivered data packets.
+    pub packet_hops: u64,
 }
 
 /// A flow without recent progress.

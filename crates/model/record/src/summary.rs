@@ -4,7 +4,7 @@ use pullnet_probes::gbps;
 use pullnet_units::{Instant, Picos};
 use serde::Serialize;
 
-use crate::raw::{FlowRow, HostRow, RunRecord, StuckFlow};
+use crate::raw::{FlowRow, HostRow, PacketCounts, RunRecord, StuckFlow};
 use crate::spread::Spread;
 
 /// Properties of a run that the engine does not know.
@@ -195,46 +195,6 @@ pub struct Goodput {
     pub max: Option<f64>,
 }
 
-/// Counts of packets over the whole run.
-#[derive(Clone, PartialEq, Eq, Serialize, Default, Debug)]
-pub struct PacketCounts {
-    /// Data packets sent by hosts.
-    pub data_sent: u64,
-    /// Data packets that arrived untrimmed. A retransmitted packet that arrived twice counts twice.
-    pub data_delivered: u64,
-    /// Of these, packets that the receiver accepted as new: without duplicates, and without packets discarded because an
-    /// earlier one was missing.
-    pub data_unique: u64,
-    /// Packets marked by switches (ECN, congestion experienced).
-    pub marked: u64,
-    /// Payloads trimmed by switches.
-    pub trimmed: u64,
-    /// Headers returned by switches.
-    pub returned: u64,
-    /// Packets dropped because a queue was full.
-    pub dropped: u64,
-    /// Packets lost on links: down, lossy or corrupting.
-    pub lost: u64,
-    /// Data packets retransmitted by hosts.
-    pub retransmitted: u64,
-    /// Data packets that switches made, beside the packets of hosts: copies for several receivers.
-    pub copied: u64,
-    /// Data packets (whole or trimmed) still in the network at the end.
-    pub in_flight: u64,
-    /// Headers of trimmed packets that arrived at the receiver.
-    pub headers_delivered: u64,
-    /// Headers that arrived back at their sender.
-    pub headers_returned: u64,
-    /// Of the dropped packets, data packets and headers of data packets.
-    pub data_dropped: u64,
-    /// Of the dropped packets, returned headers that found no room on their way back.
-    pub returned_dropped: u64,
-    /// Of the lost packets, data packets and headers of data packets.
-    pub data_lost: u64,
-    /// Trimmed payloads by the tiers of the two ends of the port's link.
-    pub trimmed_by_tier: BTreeMap<String, u64>,
-}
-
 /// Flows with a deadline. A flow is neither met nor missed if the run ended before its deadline.
 #[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
 pub struct Deadlines {
@@ -345,7 +305,7 @@ impl Summary {
             slowdown: slowdown(&all),
             utilisation: per_receiver(&record.hosts, |host| utilisation(host, window)).into(),
             goodput_gbps: goodput(&record.hosts, window),
-            packets: packets(record),
+            packets: record.totals.packets.clone(),
             timeouts: record.totals.timeouts,
             unexplained_timeouts: all.iter().map(|flow| u64::from(flow.unexplained)).sum(),
             by_tag: by(record, &record.tags, |flow| flow.tag.into()),
@@ -431,29 +391,6 @@ fn goodput(hosts: &[HostRow], window: Picos) -> Goodput {
     let spread = per_receiver(hosts, |host| gbps(host.delivered_in_window, window));
     let bytes = hosts.iter().map(|host| host.delivered_in_window).sum();
     Goodput { total: gbps(bytes, window), mean: spread.mean, min: spread.min, max: spread.max }
-}
-
-fn packets(record: &RunRecord) -> PacketCounts {
-    let totals = &record.totals;
-    PacketCounts {
-        data_sent: totals.data_sent,
-        data_delivered: totals.data_delivered,
-        data_unique: totals.data_unique,
-        marked: totals.marked,
-        trimmed: totals.trimmed,
-        returned: totals.returned,
-        dropped: totals.dropped,
-        lost: totals.lost,
-        retransmitted: totals.retransmitted,
-        copied: totals.data_copied,
-        in_flight: totals.data_in_flight,
-        headers_delivered: totals.headers_delivered,
-        headers_returned: totals.headers_returned,
-        data_dropped: totals.data_dropped,
-        returned_dropped: totals.returned_dropped,
-        data_lost: totals.data_lost,
-        trimmed_by_tier: totals.trimmed_by_level.iter().cloned().collect(),
-    }
 }
 
 /// Groups flows by `names`; `of` returns a flow's index into them.

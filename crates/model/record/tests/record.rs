@@ -1,10 +1,14 @@
 //! Tables and summary of a small, hand-written run.
 
+use std::collections::BTreeMap;
+
 use pullnet_probes::{
     Column, Data, Occupancy, OccupancyRow, Per, PortSeries, PortSeriesRow, Recorded, Recording, Series,
     SeriesKey, SeriesRow, Table,
 };
-use pullnet_record::{About, Cost, FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Summary, Totals, tables};
+use pullnet_record::{
+    About, Cost, FlowRow, HostRow, PacketCounts, PortRow, RunRecord, StuckFlow, Summary, Totals, tables,
+};
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
 fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str>) -> FlowRow {
@@ -126,7 +130,10 @@ fn record() -> RunRecord {
         stuck: vec![stuck(0, 60), stuck(1, 61)],
         totals: Totals {
             packet_hops: 1_000,
-            trimmed_by_level: vec![("tor->host".to_owned(), 1)],
+            packets: PacketCounts {
+                trimmed_by_tier: BTreeMap::from([("tor->host".to_owned(), 1)]),
+                ..PacketCounts::default()
+            },
             ..Totals::default()
         },
     }

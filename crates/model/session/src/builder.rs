@@ -131,11 +131,11 @@ impl RecordBuilder {
     /// Adds the counts of host `id`.
     pub fn add_host(&mut self, id: HostId, counts: &HostCounts) {
         self.hosts[id.index()].delivered_in_window += counts.delivered_in_window;
-        self.totals.data_sent += counts.data_sent;
-        self.totals.retransmitted += counts.retransmitted;
-        self.totals.data_delivered += counts.data_delivered;
-        self.totals.headers_delivered += counts.headers_delivered;
-        self.totals.headers_returned += counts.headers_returned;
+        self.totals.packets.data_sent += counts.data_sent;
+        self.totals.packets.retransmitted += counts.retransmitted;
+        self.totals.packets.data_delivered += counts.data_delivered;
+        self.totals.packets.headers_delivered += counts.headers_delivered;
+        self.totals.packets.headers_returned += counts.headers_returned;
         self.totals.timeouts += counts.timeouts;
         self.totals.packet_hops += counts.packet_hops;
     }
@@ -163,19 +163,19 @@ impl RecordBuilder {
 
     /// Adds the counts of ports to the sums.
     pub fn add_ports(&mut self, ports: &[PortRow]) {
-        let totals = &mut self.totals;
+        let packets = &mut self.totals.packets;
         let mut by_level: BTreeMap<&str, u64> = BTreeMap::new();
         for port in ports {
-            totals.marked += port.marked;
-            totals.trimmed += port.trimmed;
-            totals.returned += port.returned;
-            totals.dropped += port.dropped;
-            totals.lost += port.lost;
+            packets.marked += port.marked;
+            packets.trimmed += port.trimmed;
+            packets.returned += port.returned;
+            packets.dropped += port.dropped;
+            packets.lost += port.lost;
             if port.port.is_some() {
                 *by_level.entry(&port.level).or_default() += port.trimmed;
             }
         }
-        totals.trimmed_by_level =
+        packets.trimmed_by_tier =
             by_level.into_iter().map(|(level, trimmed)| (level.to_owned(), trimmed)).collect();
     }
 
@@ -188,7 +188,7 @@ impl RecordBuilder {
     pub fn finish(mut self, fingerprint: u64, ports: Vec<PortRow>) -> RunRecord {
         self.number_flows();
         let Self { scenario, director, now, mut log, .. } = self;
-        self.totals.data_unique = unique(&scenario, &director.flows);
+        self.totals.packets.data_unique = unique(&scenario, &director.flows);
         director.flows.iter().for_each(|flow| self.hosts[flow.dst.index()].receives = true);
         if let Some(occupancy) = &mut log.recorded.occupancy {
             occupancy.rows = (0..).zip(&ports).flat_map(|(row, port)| occupancy_of(row, port)).collect();

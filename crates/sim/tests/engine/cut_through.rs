@@ -54,7 +54,7 @@ fn a_fault_behind_the_header_loses_the_packet() {
         ["from = \"5 us\"\nuntil = \"6 us\"\ndown = true\n", "until = \"6 us\"\ncorrupt = 0.999999\n"]
     {
         let record = with_fault(fault);
-        assert_eq!((record.totals.lost, record.flows[0].packets_sent), (1, 2), "{fault}");
+        assert_eq!((record.totals.packets.lost, record.flows[0].packets_sent), (1, 2), "{fault}");
     }
 }
 

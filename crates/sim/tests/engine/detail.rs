@@ -238,14 +238,14 @@ fn each_direction_of_a_link_has_its_own_rate() {
 fn first_copies_are_counted_apart() {
     let text = format!("{DUMBBELL}[[fault]]\nplace = \"all links\"\nloss = 0.05\nfrom = \"0 ps\"\n");
     let totals = simulate(&compiled(&text, &[]), 1).totals;
-    assert_eq!(totals.data_unique, 100);
-    assert!(totals.data_delivered >= totals.data_unique && totals.retransmitted > 0);
+    assert_eq!(totals.packets.data_unique, 100);
+    assert!(totals.packets.data_delivered >= totals.packets.data_unique && totals.packets.retransmitted > 0);
     let doubled =
         simulate(&compiled(&text, &[("transport.timeout", "20 us"), ("transport.piggyback", "false")]), 1)
             .totals;
-    assert_eq!(doubled.data_unique, 100);
+    assert_eq!(doubled.packets.data_unique, 100);
     assert!(
-        doubled.data_delivered > doubled.data_unique,
+        doubled.packets.data_delivered > doubled.packets.data_unique,
         "a timeout below the round trip sends packets twice"
     );
 }

@@ -87,7 +87,7 @@ fn rows_add_up_to_the_table_of_ports() {
             agree(&record, row, port, world);
         }
         let trimmed: u64 = record.ports.iter().map(|port| port.trimmed).sum();
-        if record.totals.returned == 0 && record.totals.lost == 0 {
+        if record.totals.packets.returned == 0 && record.totals.packets.lost == 0 {
             assert_eq!(count(record.recorded.hops().iter(), "trimmed"), trimmed, "{world}");
         }
         outcomes.extend(record.recorded.hops().iter().map(|row| row.outcome));
@@ -158,7 +158,7 @@ fn hops_follow_each_other_to_the_receiver() {
         hops += 1;
     }
     assert!(hops > 1000 && record.recorded.hops().iter().any(|row| row.row < hosts), "{hops}");
-    assert_eq!(delivered, record.totals.data_delivered);
+    assert_eq!(delivered, record.totals.packets.data_delivered);
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn copies_for_receivers_of_a_group_are_told() {
         .filter(|row| row.outcome == "replicated" && row.class == "data")
         .count();
     assert!(
-        copied > 0 && record.totals.data_copied == 2 * copied as u64,
+        copied > 0 && record.totals.packets.copied == 2 * copied as u64,
         "{copied} {}",
-        record.totals.data_copied
+        record.totals.packets.copied
     );
 }
 

@@ -55,7 +55,7 @@ fn a_lost_flow_of_one_packet_waits_one_timeout() {
          [[traffic]]\nkind = \"permutation\"\nsize = \"9000 B\"\nstart = \"100 us\"\n\
          [[traffic]]\nkind = \"permutation\"\nsize = \"9000 B\"\nstart = \"1 ms\"\n\
          [[fault]]\nplace = \"all links\"\ncorrupt = 0.999999\nfrom = \"1 ms\"\nuntil = \"1100 us\"\n");
-    assert!(record.totals.timeouts > 0 && record.totals.lost > 0);
+    assert!(record.totals.timeouts > 0 && record.totals.packets.lost > 0);
     for flow in &record.flows {
         let time = flow.received.expect("it ends").since(flow.start);
         assert!(time < pullnet_units::Picos::from_micros(1_300), "{time:?}");
@@ -69,6 +69,6 @@ fn a_large_incast_has_no_timeout() {
          initial_window = \"23 packets\"\n[switch]\nkind = \"trim\"\n\
          [[traffic]]\nkind = \"incast\"\ndegree = 431\nsize = \"90 kB\"\n",
     );
-    assert!(record.totals.returned > 1000);
+    assert!(record.totals.packets.returned > 1000);
     assert_eq!(timeouts(&record), (0, 0), "{:?}", record.totals);
 }

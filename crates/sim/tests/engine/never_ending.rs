@@ -40,8 +40,12 @@ fn an_incast_of_431_ends_where_dropped_headers_are_final() {
         "kind = \"incast\"\nsize = \"90 kB\"",
     ));
     // The test would show nothing if no header had been lost: 431 x 10 packets meet one port.
-    assert!(record.totals.data_dropped > 1000 && record.totals.timeouts > 1000, "{:?}", record.totals);
-    assert_eq!(record.totals.returned, 0);
+    assert!(
+        record.totals.packets.data_dropped > 1000 && record.totals.timeouts > 1000,
+        "{:?}",
+        record.totals
+    );
+    assert_eq!(record.totals.packets.returned, 0);
     // 431 x 90 kB need 31.3 ms; recovery by timeouts alone, which back off to 64 ms, costs many times as much, but it ends.
     assert!(last_received(&record) < 4000.0, "{} ms", last_received(&record));
 }
@@ -54,7 +58,7 @@ fn the_same_incast_with_return_to_sender_drops_no_header() {
         "",
         "kind = \"incast\"\nsize = \"90 kB\"",
     ));
-    assert_eq!(record.totals.data_dropped, 0, "{:?}", record.totals);
+    assert_eq!(record.totals.packets.data_dropped, 0, "{:?}", record.totals);
     assert!((31.0..33.0).contains(&last_received(&record)), "{} ms", last_received(&record));
 }
 
@@ -70,8 +74,8 @@ fn flows_end_with_queues_of_two_to_four_packets() {
             );
             let record = all_done(&format!("seed = {seed}\n{text}"));
             // Nothing is lost: neither timeouts nor anything else but kept credit may be needed.
-            assert_eq!(record.totals.dropped + record.totals.lost, 0);
-            assert!(record.totals.trimmed > 100, "{:?}", record.totals);
+            assert_eq!(record.totals.packets.dropped + record.totals.packets.lost, 0);
+            assert!(record.totals.packets.trimmed > 100, "{:?}", record.totals);
             assert!(
                 last_received(&record) < 10.0,
                 "queue {queue}, seed {seed}: {} ms",
@@ -91,8 +95,8 @@ fn flows_end_with_small_packets_and_a_window_of_60() {
             "kind = \"random\"\nflows_per_host = 2\nsize = \"600 kB\"",
         );
         let record = all_done(&format!("seed = {seed}\n{text}"));
-        assert_eq!(record.totals.dropped + record.totals.lost, 0);
-        assert!(record.totals.trimmed > 100, "{:?}", record.totals);
+        assert_eq!(record.totals.packets.dropped + record.totals.packets.lost, 0);
+        assert!(record.totals.packets.trimmed > 100, "{:?}", record.totals);
         assert!(last_received(&record) < 10.0, "seed {seed}: {} ms", last_received(&record));
     }
 }
@@ -105,7 +109,7 @@ fn flows_end_where_both_causes_meet() {
         "data_queue = \"2 packets\"\ncontrol_queue = \"2 packets\"\nreturn_to_sender = false",
         "kind = \"random\"\nsize = \"60 kB\"\nflows_per_host = 2",
     ));
-    assert!(record.totals.data_dropped > 0, "{:?}", record.totals);
+    assert!(record.totals.packets.data_dropped > 0, "{:?}", record.totals);
 }
 
 #[test]

@@ -127,11 +127,11 @@ impl Measured {
         let nics = record.ports.iter().filter(|port| port.port.is_none());
         Self {
             flows: record.flows.iter().map(|flow| fct(flow).as_micros_f64()).collect(),
-            marks: record.totals.marked as f64,
+            marks: record.totals.packets.marked as f64,
             // Each pause is taken back: nothing is paused at the end.
             pauses: record.ports.iter().map(|port| port.pauses).sum::<u64>() as f64 / 2.0,
             nics: nics.map(|nic| nic.paused.as_micros_f64()).collect(),
-            dropped: record.totals.dropped,
+            dropped: record.totals.packets.dropped,
             queue: record.ports.iter().map(|port| port.peak_data).max().unwrap_or(0),
         }
     }
@@ -346,7 +346,7 @@ fn websearch(control: &str, seed: u64) -> Vec<[f64; 5]> {
     let (topology, flows) = ("d_fat8.txt", "d_ws_fat8_l04_5k.flows");
     let case = Case { topology, flows, control, buffer: 32, payload: 1000, ends: DONE };
     let record = simulate(&case.scenario(seed), 2);
-    assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0));
+    assert_eq!((record.totals.packets.dropped, record.totals.packets.retransmitted), (0, 0));
     let mut slowdowns: Vec<(u64, f64)> = record
         .flows
         .iter()
@@ -405,7 +405,7 @@ fn two_flows(control: &str, seed: u64) -> [f64; 3] {
     let case = Case { topology, flows, control, buffer: 32, payload: 1003, ends };
     let record = simulate(&case.scenario(seed), 1);
     let rate = |flow: usize| record.flows[flow].delivered_in_window as f64 * 8.0 / 1e8;
-    [rate(0), rate(1), record.totals.marked as f64]
+    [rate(0), rate(1), record.totals.packets.marked as f64]
 }
 
 #[test]

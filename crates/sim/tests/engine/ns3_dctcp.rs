@@ -177,7 +177,7 @@ fn ours(record: &RunRecord, seconds: f64) -> Row {
         record.flows.iter().map(|flow| flow.delivered_in_window as f64 * 8e-9 / seconds).collect();
     let sent: u64 = record.recorded.port_series().iter().map(|row| row.packets).sum();
     let marked: u64 = record.recorded.port_series().iter().map(|row| row.marked).sum();
-    assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0));
+    assert_eq!((record.totals.packets.dropped, record.totals.packets.retransmitted), (0, 0));
     Row {
         mean,
         deviation: square.sqrt(),

@@ -35,7 +35,7 @@ fn an_incast_loses_nothing_and_pauses_as_an_independent_simulator_says() {
     // Reference: the HPCC simulator (ns-3, commit 9f4be2a), same incast with PFC only and 4 MiB: 64 pauses, each sender
     // paused for 141.7 us, last flow after 340.1 us. Its pause frames have 43 bytes, its ACKs 60.
     let record = incast(8, 4 << 20);
-    assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0));
+    assert_eq!((record.totals.packets.dropped, record.totals.packets.retransmitted), (0, 0));
     let last = last_fct(&record);
     assert!((last - 340.1).abs() < 0.5, "last flow after {last} us");
     let pauses: u64 = record.ports.iter().map(|port| port.pauses).sum();
@@ -69,7 +69,7 @@ fn victim(pause: &str) -> RunRecord {
 #[test]
 fn a_pause_spreads_to_hosts_and_hits_a_flow_whose_path_is_free() {
     let record = victim("priority");
-    assert_eq!(record.totals.dropped, 0);
+    assert_eq!(record.totals.packets.dropped, 0);
     // The trunk pauses, and the left switch then pauses every sender, the victim's too.
     assert!(nics(&record).take(5).all(|nic| nic.paused > Picos::ZERO), "{:?}", record.ports);
     let rate = record.flows[4].delivered as f64 * 8.0 / 2e-3 / 1e9;
@@ -123,7 +123,7 @@ fn ring(away: u32) -> RunRecord {
 fn routes_in_a_circle_end_in_a_deadlock_that_is_named() {
     // Each flow crosses two links of the circle: each link waits for the next one.
     let record = ring(2);
-    assert_eq!(record.totals.dropped, 0);
+    assert_eq!(record.totals.packets.dropped, 0);
     assert_eq!(record.deadlock.len(), 5, "{:?}", record.deadlock);
     let delivered = record.flows.iter().map(|flow| flow.delivered).sum::<u64>();
     assert!(delivered < 10_000_000, "{delivered} bytes: it has stopped long before the end");

@@ -99,14 +99,14 @@ fn copies_cost_the_sender_one_link() {
     assert!(sent(&multicast) >= needed && sent(&multicast) < needed + 48, "{}", sent(&multicast));
     let links: u64 = multicast.ports.iter().map(|port| port.data_packets).sum();
     assert_eq!(multicast.totals.packet_hops, links, "each copy counts once per link");
-    let copied = multicast.totals.data_copied;
+    let copied = multicast.totals.packets.copied;
     assert!(copied >= 2 * needed && copied <= 2 * sent(&multicast), "{copied} copies");
     let last = |record: &RunRecord| record.flows.iter().map(|flow| flow.received.unwrap()).max().unwrap();
     for transport in ["scdp", "ndp"] {
         let unicast = run(&text(transport, &format!("{one}copies = \"unicast\"")), 1);
         assert!(unicast.flows.len() == 3 && unicast.flows.iter().all(complete));
         assert!(unicast.flows.iter().all(|flow| flow.session == 0));
-        assert!(sent(&unicast) >= 3 * (1_000_000 / 9000) && unicast.totals.data_copied == 0);
+        assert!(sent(&unicast) >= 3 * (1_000_000 / 9000) && unicast.totals.packets.copied == 0);
         let ratio = last(&unicast).0 as f64 / last(&multicast).0 as f64;
         assert!(ratio > 2.7, "{transport} takes {ratio} times as long");
     }

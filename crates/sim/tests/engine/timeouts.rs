@@ -27,7 +27,7 @@ fn a_timeout_without_a_loss_is_reported() {
     let record = run("timeout = \"30 us\"\nqueued_headers = \"0 packets\"", "", "");
     let (all, unexplained) = timeouts(&record);
     assert!(all > 0 && unexplained == all, "{unexplained} of {all}");
-    assert_eq!(record.totals.lost + record.totals.dropped, 0);
+    assert_eq!(record.totals.packets.lost + record.totals.packets.dropped, 0);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn losses_elsewhere_do_not_hide_it() {
     let fault = "[[fault]]\nplace = \"all links\"\ncorrupt = 0.01\n";
     let record = run("timeout = \"30 us\"\nqueued_headers = \"0 packets\"", "", fault);
     let (all, unexplained) = timeouts(&record);
-    assert!(u64::from(all) > record.totals.lost, "{all}: {:?}", record.totals);
+    assert!(u64::from(all) > record.totals.packets.lost, "{all}: {:?}", record.totals);
     assert!(unexplained > all / 2 && unexplained < all, "{unexplained} of {all}");
 }
 

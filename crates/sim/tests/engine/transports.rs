@@ -55,7 +55,7 @@ fn dctcp_and_tcp_share_a_queue() {
     let record = the_same_for_any_threads(&mixed(&transports, switch, PERMUTATION));
     let [dctcp, tcp] = delivered(&record);
     assert!(dctcp > 1_000_000 && tcp > 1_000_000, "{dctcp} and {tcp} bytes");
-    assert!(record.totals.marked > 0, "DCTCP's packets are marked");
+    assert!(record.totals.packets.marked > 0, "DCTCP's packets are marked");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_list_of_one_is_one() {
     let rest = "[switch]\nkind = \"split\"\n[[traffic]]\nkind = \"permutation\"\nsize = \"endless\"\n";
     let run = |transport: &str| simulate(&compiled(&format!("{network}{transport}\n{rest}"), &[]), 1);
     let table = run("[transport]\nkind = \"ndp\"");
-    assert!(table.totals.data_delivered > 1000);
+    assert!(table.totals.packets.data_delivered > 1000);
     same(&table, &run("[[transport]]\nkind = \"ndp\"")).unwrap();
     // Class 0 is the class of packets without priority: here the engine drives the transport behind virtual calls.
     same(&table, &run("[transport]\nkind = \"ndp\"\nclass = 0")).unwrap();

@@ -4,11 +4,12 @@ use pullnet_transport::{
 };
 use pullnet_units::{Instant, Picos, WireLen};
 
-use super::{Asking, Limits, Message};
+use super::{Asking, Limits, Message, Outlook};
 use crate::endpoint::{Endpoint, Flows, Rules};
 use crate::incoming::Incoming;
 use crate::packets::FlowPackets;
 use crate::round_robin::RoundRobin;
+use crate::sent::SentPackets;
 
 /// The rules of one host for flows that ask the switches.
 pub struct AskingRules<S: Asking> {
@@ -57,7 +58,17 @@ impl<S: Asking> Rules for AskingRules<S> {
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
-        self.open_flow(flows, now, flow, packets);
+        let outlook = Outlook {
+            to: flow.to,
+            conn: flow.conn,
+            priority: flow.priority,
+            path: self.own_path(flow.paths),
+            sent: SentPackets::new(now, packets),
+            in_line: false,
+        };
+        let sender = S::open(now, &self.config, flow, outlook, &self.host);
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.proceed(flows, now, slot);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<S::Header>) {

@@ -1,37 +1,15 @@
 //! The sending side of a host.
 
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{Class, ConnId, Event, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::{Ack, Asking, AskingRules, Expiry, Outgoing, Outlook};
 use crate::endpoint::Flows;
-use crate::packets::FlowPackets;
-use crate::sent::SentPackets;
 
 impl<S: Asking> AskingRules<S> {
-    pub(super) fn open_flow(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-    ) {
-        let outlook = Outlook {
-            to: flow.to,
-            conn: flow.conn,
-            priority: flow.priority,
-            path: self.own_path(flow.paths),
-            sent: SentPackets::new(now, packets),
-            in_line: false,
-        };
-        let sender = S::open(now, &self.config, flow, outlook, &self.host);
-        let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.proceed(flows, now, slot);
-    }
-
     /// Sends the question that is due, puts the sender into the transmit queue once its next packet may leave, and sets its
     /// timer.
-    fn proceed(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+    pub(super) fn proceed(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
         let urgent = sender.urgent(now, &self.config);
         if !sender.outlook().in_line && sender.ready_at(now, &self.config) <= now {

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Grant, Header, Hop, MOST_RATE, Medium, Packed, RateAsk, RateUnits};
+use pullnet_transport::{ConnId, Grant, Header, Hop, MOST_RATE, Medium, Packed, RateAsk, RateUnits, flag};
 use pullnet_units::PacketSeq;
 
 /// Maximum number of rate-allocating switches on a path.
@@ -103,10 +103,6 @@ const FINISHED: u8 = 0x20;
 const REPLIES: u8 = 0x40;
 /// Set in the last word, so that the length of a packet on the wire does not depend on the grants.
 const WHOLE: u32 = 1 << 31;
-
-fn flag(set: bool, bit: u8) -> u8 {
-    if set { bit } else { 0 }
-}
 
 /// Words of a packet that carries a rate request: 2 and 10 hold the request, 3 to 9 the grants.
 fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {

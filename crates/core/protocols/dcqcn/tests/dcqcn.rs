@@ -4,7 +4,7 @@ use pullnet_dcqcn::{Dcqcn, DcqcnConfig, RdmaHeader, Reaction, ReactionPoint};
 use pullnet_rdma::{Control, Endpoint, Notification};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol};
+use pullnet_transport::{ConnId, DataPacket, FlowSpec, HostAddr, HostInfo, Protocol};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -25,7 +25,7 @@ fn at(micros: u64) -> Instant {
 }
 
 fn data(seq: u32) -> Arriving<RdmaHeader> {
-    Arriving::new(THERE, 1048, RdmaHeader::Data { conn: CONN, seq, last: false })
+    Arriving::new(THERE, 1048, RdmaHeader::Data(DataPacket { conn: CONN, seq, last: false }))
 }
 
 fn ack(seq: u32, marked: bool) -> RdmaHeader {
@@ -85,7 +85,7 @@ fn data_is_ecn_capable_and_answers_are_not() {
     s.opens(flow).receives(Arriving::new(
         THERE,
         1048,
-        RdmaHeader::Data { conn: ConnId::new(1), seq: 0, last: true },
+        RdmaHeader::Data(DataPacket { conn: ConnId::new(1), seq: 0, last: true }),
     ));
     let capable: Vec<_> = s.sent().iter().map(|sent| sent.packet.ect).collect();
     assert_eq!(capable, [true, false]);

@@ -2,7 +2,7 @@
 
 use pullnet_connections::{Departure, FlowPackets, ScatteredPackets};
 use pullnet_pull::{Outbound, Queued, Standing};
-use pullnet_transport::Awaited;
+use pullnet_transport::{Awaited, DataPacket};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::Parameters;
@@ -182,7 +182,7 @@ impl Sender {
     fn outgoing(&mut self, now: Instant, packet: Departure) -> Outgoing {
         self.unanswered = self.unanswered.or(Some(now));
         let Departure { seq, last, payload, again } = packet;
-        (FastpassHeader::Data { conn: self.flow.conn, seq, last }, payload, again)
+        (FastpassHeader::Data(DataPacket { conn: self.flow.conn, seq, last }), payload, again)
     }
 
     /// Rule S6: an ACK names the packet that it answers, and all packets up to a point. `acknowledged` is told when each one was

@@ -9,7 +9,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script, Sent};
 use pullnet_transport::{
-    ConnId, Event, FailureReason, FlowSpec, Header, HostAddr, HostInfo, Protocol, SendCounts, Transport,
+    ConnId, DataPacket, Event, FailureReason, FlowSpec, Header, HostAddr, HostInfo, Protocol, SendCounts,
+    Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Packets, Picos};
 
@@ -68,7 +69,7 @@ fn ack(cumulative: u32, answers: u32) -> Arriving<FastpassHeader> {
 }
 
 fn data(seq: u32, last: bool) -> FastpassHeader {
-    FastpassHeader::Data { conn: CONN, seq, last }
+    FastpassHeader::Data(DataPacket { conn: CONN, seq, last })
 }
 
 fn times(sent: &[Sent<FastpassHeader>]) -> Vec<Picos> {
@@ -297,9 +298,9 @@ fn a_host_without_flows_asks_nobody() {
     // The next flow does without from the start, and finds out when the arbiter is back.
     s.opens(FlowSpec { conn: ConnId::new(8), ..flow(1) });
     let first = s.sent()[0].packet.header;
-    assert_eq!(first, FastpassHeader::Data { conn: ConnId::new(8), seq: 0, last: true });
+    assert_eq!(first, FastpassHeader::Data(DataPacket { conn: ConnId::new(8), seq: 0, last: true }));
     s.at(us(19_999)).sent().iter().for_each(|sent| assert_eq!(sent.packet.to, THERE));
-    let again = FastpassHeader::Data { conn: ConnId::new(8), seq: 0, last: true };
+    let again = FastpassHeader::Data(DataPacket { conn: ConnId::new(8), seq: 0, last: true });
     s.at(us(20_000)).sends([FastpassHeader::Probe { answer: false }, again]);
 }
 
@@ -346,7 +347,7 @@ fn control_packets_in_a_fixed_order_take_all_paths() {
     let mut s = host(&simple());
     for seq in 0..32 {
         for conn in [7, 8].map(ConnId::new) {
-            let header = FastpassHeader::Data { conn, seq, last: false };
+            let header = FastpassHeader::Data(DataPacket { conn, seq, last: false });
             s.receives(Arriving::new(THERE, 1500, header).on_paths(2));
         }
     }

@@ -3,8 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
-    Transmit,
+    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
+    TimerKind, Transmit,
 };
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
@@ -79,7 +79,7 @@ impl GoBackNRules {
         flows: &mut Flows<Self>,
         now: Instant,
         packet: &Received<GoBackNHeader>,
-        (conn, seq, last): (ConnId, u32, bool),
+        DataPacket { conn, seq, last }: DataPacket,
     ) {
         let peer = packet.from;
         let slot = match flows.known(now, peer, conn) {
@@ -152,7 +152,7 @@ impl Rules for GoBackNRules {
             return;
         }
         match packet.header {
-            GoBackNHeader::Data { conn, seq, last } => self.on_data(flows, now, &packet, (conn, seq, last)),
+            GoBackNHeader::Data(data) => self.on_data(flows, now, &packet, data),
             GoBackNHeader::Ack { conn, next, .. } => self.on_ack(flows, now, packet.from, conn, next),
         }
     }
@@ -192,7 +192,8 @@ impl Rules for GoBackNRules {
                 continue;
             }
             let (seq, payload, again) = sender.transmit(now, &self.config);
-            let header = GoBackNHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+            let data = DataPacket { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+            let header = GoBackNHeader::Data(data);
             let (to, path) = (sender.to, sender.path);
             let wire = WireLen::of(payload + self.config.header.0 as u32);
             self.settle(flows, slot);

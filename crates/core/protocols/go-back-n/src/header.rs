@@ -1,18 +1,11 @@
-use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small, flag};
 use pullnet_units::PacketSeq;
 
 /// A packet of go-back-N. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GoBackNHeader {
-    /// Payload.
-    Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number; packet 0 opens the connection.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
-    },
+    /// Payload; packet 0 opens the connection.
+    Data(DataPacket),
     /// Every packet below `next` has arrived.
     Ack {
         /// The sender's connection.
@@ -35,8 +28,8 @@ impl Header for GoBackNHeader {
 
     fn pack(self) -> Packed<Small> {
         match self {
-            Self::Data { conn, seq, last } => {
-                Packed { kind: if last { DATA | LAST } else { DATA }, words: [conn.get(), seq, 0] }
+            Self::Data(DataPacket { conn, seq, last }) => {
+                Packed { kind: DATA | flag(last, LAST), words: [conn.get(), seq, 0] }
             }
             Self::Ack { conn, next, answers } => Packed { kind: ACK, words: [conn.get(), next, answers] },
         }
@@ -44,15 +37,16 @@ impl Header for GoBackNHeader {
 
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, number, answers] = packed.words;
+        let conn = ConnId::new(conn);
         match packed.kind & 0x0f {
-            DATA => Self::Data { conn: ConnId::new(conn), seq: number, last: packed.kind & LAST != 0 },
-            _ => Self::Ack { conn: ConnId::new(conn), next: number, answers },
+            DATA => Self::Data(DataPacket { conn, seq: number, last: packed.kind & LAST != 0 }),
+            _ => Self::Ack { conn, next: number, answers },
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
+            Self::Data(DataPacket { conn, seq, .. }) => (conn, Some(PacketSeq::new(seq))),
             Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
         })
     }

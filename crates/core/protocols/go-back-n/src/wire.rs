@@ -12,7 +12,7 @@ impl Framed for GoBackN {
 
     fn data(header: &GoBackNHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {
-            GoBackNHeader::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
+            GoBackNHeader::Data(data) => Some((data.conn, PacketSeq::new(data.seq))),
             GoBackNHeader::Ack { .. } => None,
         }
     }

@@ -3,7 +3,9 @@
 use pullnet_go_back_n::{GoBackN, GoBackNConfig, GoBackNEndpoint, GoBackNHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{
+    ConnId, DataPacket, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts,
+};
 use pullnet_units::{BitsPerSec, Bytes, PacketSeq, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -25,11 +27,11 @@ const fn us(n: u64) -> Picos {
 }
 
 fn data(seq: u32) -> GoBackNHeader {
-    GoBackNHeader::Data { conn: CONN, seq, last: false }
+    GoBackNHeader::Data(DataPacket { conn: CONN, seq, last: false })
 }
 
 fn last(seq: u32) -> GoBackNHeader {
-    GoBackNHeader::Data { conn: CONN, seq, last: true }
+    GoBackNHeader::Data(DataPacket { conn: CONN, seq, last: true })
 }
 
 fn ack(next: u32, answers: u32) -> GoBackNHeader {
@@ -38,7 +40,7 @@ fn ack(next: u32, answers: u32) -> GoBackNHeader {
 
 /// A packet as it arrives, full if it is data.
 fn arrives(header: GoBackNHeader) -> Arriving<GoBackNHeader> {
-    let wire = if matches!(header, GoBackNHeader::Data { .. }) { 1064 } else { 64 };
+    let wire = if matches!(header, GoBackNHeader::Data(..)) { 1064 } else { 64 };
     Arriving::new(THERE, wire, header)
 }
 

@@ -109,17 +109,3 @@ impl Header for HomaHeader {
         Some((self.conn(), seq.map(PacketSeq::new)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn packing_loses_nothing(kind: u8, words: [u32; 3]) {
-            let header = HomaHeader::unpack(Packed { kind, words });
-            prop_assert_eq!(HomaHeader::unpack(header.pack()), header);
-        }
-    }
-}

@@ -152,7 +152,7 @@ impl Header for HpccHeader {
     }
 
     fn at_hop(mut self, hop: &mut dyn Hop) -> Option<Self> {
-        if !matches!(self.packet, RdmaHeader::Data { .. }) {
+        if !matches!(self.packet, RdmaHeader::Data(..)) {
             return None;
         }
         self.records.push(hop.state()?);
@@ -176,6 +176,7 @@ impl Carrier for HpccHeader {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use pullnet_transport::DataPacket;
     use pullnet_units::Instant;
 
     /// A port with a state.
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn every_port_adds_its_record_and_one_too_many_is_noticed() {
-        let packet = RdmaHeader::Data { conn: ConnId::new(7), seq: 3, last: false };
+        let packet = RdmaHeader::Data(DataPacket { conn: ConnId::new(7), seq: 3, last: false });
         let mut header = HpccHeader { packet, records: Records::default() };
         for port in 1..=MOST_HOPS as u64 {
             header = header.at_hop(&mut Port(state(5_000 * port, 100 * port, 640 * port))).unwrap();

@@ -1,7 +1,7 @@
 //! The parts of MDTCP that come from DCTCP and from MPTCP.
 
 use pullnet_mdtcp::{Mdtcp, MdtcpConfig, MdtcpEndpoint};
-use pullnet_mptcp::MultipathHeader;
+use pullnet_mptcp::{MultipathHeader, SubflowData};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol};
@@ -45,7 +45,14 @@ fn state(s: &mut Script<MdtcpEndpoint>, index: usize) -> (f64, f64) {
 fn data_is_ecn_capable_and_its_mark_is_echoed_on_its_subflow() {
     let mut s = host();
     assert!(s.sent().iter().all(|sent| sent.packet.ect));
-    let header = MultipathHeader::Data { conn: CONN, subflow: 1, seq: 0, data: 0, opens: true, last: false };
+    let header = MultipathHeader::Data(SubflowData {
+        conn: CONN,
+        subflow: 1,
+        seq: 0,
+        data: 0,
+        opens: true,
+        last: false,
+    });
     s.receives(Arriving::new(THERE, 1058, header).marked());
     let [answer] = s.sent()[..] else { panic!("one ACK") };
     assert!(matches!(answer.packet.header, MultipathHeader::Ack { subflow: 1, echo: true, .. }));

@@ -2,6 +2,23 @@ use pullnet_transport::{ConnId, Header, Medium, Packed};
 use pullnet_units::PacketSeq;
 use pullnet_window::Ranges;
 
+/// A data packet of a subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SubflowData {
+    /// The sender's connection.
+    pub conn: ConnId,
+    /// Which subflow.
+    pub subflow: u32,
+    /// Packet number within the subflow.
+    pub seq: u32,
+    /// Data sequence number: the packet's place within the connection (DSS).
+    pub data: u32,
+    /// Opens the subflow, and the connection, if they are unknown: set without a handshake until the first ACK.
+    pub opens: bool,
+    /// The last data of the connection (DATA_FIN).
+    pub last: bool,
+}
+
 /// A packet of a multipath transport. Packets are numbered from 0 within a subflow (`seq`), and the data that they carry from
 /// 0 within the connection (`data`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,20 +38,7 @@ pub enum MultipathHeader {
         subflow: u32,
     },
     /// Payload.
-    Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Which subflow.
-        subflow: u32,
-        /// Packet number within the subflow.
-        seq: u32,
-        /// Data sequence number: the packet's place within the connection (DSS).
-        data: u32,
-        /// Opens the subflow, and the connection, if they are unknown: set without a handshake until the first ACK.
-        opens: bool,
-        /// The last data of the connection (DATA_FIN).
-        last: bool,
-    },
+    Data(SubflowData),
     /// Acknowledges packets of a subflow, and data of the connection.
     Ack {
         /// The sender's connection.
@@ -91,7 +95,7 @@ impl MultipathHeader {
         match self {
             Self::Syn { conn, subflow }
             | Self::SynAck { conn, subflow }
-            | Self::Data { conn, subflow, .. }
+            | Self::Data(SubflowData { conn, subflow, .. })
             | Self::Ack { conn, subflow, .. }
             | Self::Nack { conn, subflow, .. } => (conn, subflow),
         }
@@ -106,7 +110,7 @@ impl Header for MultipathHeader {
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
             Self::Syn { conn, .. } | Self::SynAck { conn, .. } => (conn, Some(PacketSeq::new(0))),
-            Self::Data { conn, data, .. } | Self::Nack { conn, data, .. } => {
+            Self::Data(SubflowData { conn, data, .. }) | Self::Nack { conn, data, .. } => {
                 (conn, Some(PacketSeq::new(data)))
             }
             Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
@@ -121,7 +125,7 @@ impl Header for MultipathHeader {
         let kind = match self {
             Self::Syn { .. } => SYN,
             Self::SynAck { .. } => SYN_ACK,
-            Self::Data { seq, data, opens, last, .. } => {
+            Self::Data(SubflowData { seq, data, opens, last, .. }) => {
                 (words[2], words[3]) = (seq, data);
                 DATA | flags(opens, last)
             }
@@ -148,7 +152,14 @@ impl Header for MultipathHeader {
         match kind & 0x0f {
             SYN => Self::Syn { conn, subflow },
             SYN_ACK => Self::SynAck { conn, subflow },
-            DATA => Self::Data { conn, subflow, seq: words[2], data: words[3], opens: first, last: second },
+            DATA => Self::Data(SubflowData {
+                conn,
+                subflow,
+                seq: words[2],
+                data: words[3],
+                opens: first,
+                last: second,
+            }),
             NACK => Self::Nack { conn, subflow, seq: words[2], data: words[3] },
             _ => Self::Ack {
                 conn,

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Header, Hop, HostAddr, MOST_RATE, Medium, Packed, RateUnits, TurnAsk};
+use pullnet_transport::{ConnId, Header, Hop, HostAddr, MOST_RATE, Medium, Packed, RateUnits, TurnAsk, flag};
 use pullnet_units::PacketSeq;
 
 /// In a packed header: no switch has paused the flow. Switches beyond this position are not told apart.
@@ -95,10 +95,6 @@ const FINISHED: u8 = 0x20;
 const REPLIES: u8 = 0x40;
 /// Set in the last word of a scheduling header, so that its length on the wire does not depend on the answers.
 const WHOLE: u32 = 1 << 31;
-
-fn flag(set: bool, bit: u8) -> u8 {
-    if set { bit } else { 0 }
-}
 
 fn position(byte: u8) -> Option<u8> {
     (byte != NOBODY).then_some(byte)
@@ -245,7 +241,6 @@ mod tests {
     use pullnet_transport::Turn;
 
     use super::*;
-    use proptest::prelude::*;
 
     /// A port that gives this answer, and the last question that it was asked.
     struct Port(Turn, Option<TurnAsk>);
@@ -314,13 +309,5 @@ mod tests {
         let ack =
             PdqHeader::Ack { conn: ConnId::new(7), cumulative: 1, answers: None, finished: false, reply };
         assert!(data.at_hop(&mut Other).is_none() && ack.at_hop(&mut port(1)).is_none());
-    }
-
-    proptest! {
-        #[test]
-        fn packing_loses_nothing(kind: u8, words: [u32; 11]) {
-            let header = PdqHeader::unpack(Packed { kind, words });
-            prop_assert_eq!(PdqHeader::unpack(header.pack()), header);
-        }
     }
 }

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Header, HopView, Packed, Small};
+use pullnet_transport::{ConnId, Header, HopView, Packed, Small, flag};
 use pullnet_units::PacketSeq;
 
 /// A packet of pFabric. Packets are numbered from 0 within a connection.
@@ -41,10 +41,6 @@ const ACK: u8 = 2;
 const LAST: u8 = 0x10;
 const ANSWERS: u8 = 0x10;
 const FINISHED: u8 = 0x20;
-
-fn flag(set: bool, bit: u8) -> u8 {
-    if set { bit } else { 0 }
-}
 
 impl Header for PfabricHeader {
     const KINDS: &'static [&'static str] = &["data", "probe", "ack"];
@@ -92,19 +88,5 @@ impl Header for PfabricHeader {
             Self::Data { conn, rank, .. } | Self::Probe { conn, rank } => HopView { conn, rank },
             Self::Ack { conn, .. } => HopView { conn, rank: 0 },
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn packing_loses_nothing(kind: u8, words: [u32; 3]) {
-            let header = PfabricHeader::unpack(Packed { kind, words });
-            prop_assert_eq!(PfabricHeader::unpack(header.pack()), header);
-        }
     }
 }

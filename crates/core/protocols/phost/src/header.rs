@@ -154,17 +154,3 @@ impl Header for PhostHeader {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn packing_loses_nothing(kind: u8, words: [u32; 11]) {
-            let header = PhostHeader::unpack(Packed { kind, words });
-            prop_assert_eq!(PhostHeader::unpack(header.pack()), header);
-        }
-    }
-}

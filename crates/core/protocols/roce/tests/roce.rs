@@ -5,8 +5,8 @@ use pullnet_rng::Seed;
 use pullnet_roce::{RdmaHeader, Recovery, Roce, RoceConfig};
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{
-    ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts,
-    Transport,
+    ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received,
+    SendCounts, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Picos, WireLen};
 
@@ -32,11 +32,11 @@ const fn us(n: u64) -> Picos {
 }
 
 fn data(seq: u32) -> RdmaHeader {
-    RdmaHeader::Data { conn: CONN, seq, last: false }
+    RdmaHeader::Data(DataPacket { conn: CONN, seq, last: false })
 }
 
 fn last(seq: u32) -> RdmaHeader {
-    RdmaHeader::Data { conn: CONN, seq, last: true }
+    RdmaHeader::Data(DataPacket { conn: CONN, seq, last: true })
 }
 
 fn ack(seq: u32, cumulative: u32) -> RdmaHeader {
@@ -52,7 +52,7 @@ fn nack(seq: u32, cumulative: u32) -> RdmaHeader {
 }
 
 fn arrives(header: RdmaHeader) -> Arriving<RdmaHeader> {
-    let wire = if matches!(header, RdmaHeader::Data { .. }) { 1250 } else { 60 };
+    let wire = if matches!(header, RdmaHeader::Data(..)) { 1250 } else { 60 };
     Arriving::new(THERE, wire, header)
 }
 

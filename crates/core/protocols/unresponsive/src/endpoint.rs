@@ -3,22 +3,14 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Receipt, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind,
-    Transmit,
+    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
+    TimerKind, Transmit,
 };
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
 use crate::config::{Paths, UnresponsiveConfig};
 use crate::header::UnresponsiveHeader;
 use crate::sender::Sender;
-
-/// A data packet as it arrives.
-#[derive(Clone, Copy)]
-struct Data {
-    conn: ConnId,
-    seq: u32,
-    last: bool,
-}
 
 /// An unresponsive host.
 pub type UnresponsiveEndpoint = Endpoint<UnresponsiveRules>;
@@ -85,14 +77,13 @@ impl UnresponsiveRules {
         flows: &mut Flows<Self>,
         now: Instant,
         packet: &Received<UnresponsiveHeader>,
-        data: Data,
+        data: DataPacket,
     ) {
-        let from = (packet.from, data.conn);
         let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
         let silence = memory(&self.config);
         // Each ACK has a random path: the receiver keeps none.
         let paths = || (packet.paths, 0);
-        let receipt = flows.receive(now, from, (data.seq, data.last), bytes, silence, paths);
+        let receipt = flows.receive(now, packet.from, data, bytes, silence, paths);
         if let Some(Receipt { cumulative, finished, .. }) = receipt {
             // A flow that has ended has at least this packet.
             let cumulative = if finished { cumulative.max(data.seq.saturating_add(1)) } else { cumulative };
@@ -104,7 +95,7 @@ impl UnresponsiveRules {
         &mut self,
         flows: &mut Flows<Self>,
         packet: &Received<UnresponsiveHeader>,
-        data: Data,
+        data: DataPacket,
         cumulative: u32,
         finished: bool,
     ) {
@@ -138,11 +129,8 @@ impl UnresponsiveRules {
             Paths::Single => sender.path,
             Paths::Scatter => (drawn * f64::from(sender.paths)) as u16,
         };
-        let header = UnresponsiveHeader::Data {
-            conn: sender.conn,
-            seq,
-            last: sender.outstanding.packets().is_last(seq),
-        };
+        let last = sender.outstanding.packets().is_last(seq);
+        let header = UnresponsiveHeader::Data(DataPacket { conn: sender.conn, seq, last });
         let wire = WireLen::of(payload + config.header.0 as u32);
         Transmit { again, ..Transmit::data(sender.to, path, wire, header) }
     }
@@ -173,9 +161,7 @@ impl Rules for UnresponsiveRules {
             return;
         }
         match packet.header {
-            UnresponsiveHeader::Data { conn, seq, last } => {
-                self.on_data(flows, now, &packet, Data { conn, seq, last });
-            }
+            UnresponsiveHeader::Data(data) => self.on_data(flows, now, &packet, data),
             UnresponsiveHeader::Ack { conn, seq, cumulative, finished } => {
                 self.on_ack(flows, now, (packet.from, conn), (seq, cumulative, finished));
             }
@@ -208,7 +194,9 @@ impl Rules for UnresponsiveRules {
             let packet = sender.map(|sender| Self::packet(sender, now, &self.config, drawn));
             self.settle(flows, now, slot);
             let Some(packet) = packet else { continue };
-            if let (UnresponsiveHeader::Data { conn, seq, .. }, true) = (packet.header, packet.again) {
+            if let (UnresponsiveHeader::Data(DataPacket { conn, seq, .. }), true) =
+                (packet.header, packet.again)
+            {
                 flows.events.push(Event::TimedOut { to: packet.to, conn, seq: PacketSeq::new(seq) });
             }
             return Some(packet);

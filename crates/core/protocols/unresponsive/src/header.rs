@@ -1,18 +1,11 @@
-use pullnet_transport::{ConnId, Header, Packed, Small};
+use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small, flag};
 use pullnet_units::PacketSeq;
 
 /// A packet of an unresponsive host. Packets are numbered from 0 within a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnresponsiveHeader {
     /// Payload; any packet opens the connection.
-    Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
-    },
+    Data(DataPacket),
     /// A packet has arrived.
     Ack {
         /// The sender's connection.
@@ -37,23 +30,23 @@ impl Header for UnresponsiveHeader {
 
     fn pack(self) -> Packed<Small> {
         let (kind, end, words) = match self {
-            Self::Data { conn, seq, last } => (DATA, last, [conn.get(), seq, 0]),
+            Self::Data(DataPacket { conn, seq, last }) => (DATA, last, [conn.get(), seq, 0]),
             Self::Ack { conn, seq, cumulative, finished } => (ACK, finished, [conn.get(), seq, cumulative]),
         };
-        Packed { kind: if end { kind | END } else { kind }, words }
+        Packed { kind: kind | flag(end, END), words }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, seq, cumulative] = packed.words;
         let (conn, end) = (ConnId::new(conn), packed.kind & END != 0);
         match packed.kind & 0x0f {
-            DATA => Self::Data { conn, seq, last: end },
+            DATA => Self::Data(DataPacket { conn, seq, last: end }),
             _ => Self::Ack { conn, seq, cumulative, finished: end },
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
-        let (Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. }) = self;
+        let (Self::Data(DataPacket { conn, seq, .. }) | Self::Ack { conn, seq, .. }) = self;
         Some((conn, Some(PacketSeq::new(seq))))
     }
 }

@@ -2,7 +2,9 @@
 
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{
+    ConnId, DataPacket, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts,
+};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_unresponsive::{Unresponsive, UnresponsiveConfig, UnresponsiveEndpoint, UnresponsiveHeader};
 
@@ -28,11 +30,11 @@ const fn us(n: u64) -> Picos {
 }
 
 fn data(seq: u32) -> UnresponsiveHeader {
-    UnresponsiveHeader::Data { conn: CONN, seq, last: false }
+    UnresponsiveHeader::Data(DataPacket { conn: CONN, seq, last: false })
 }
 
 fn last(seq: u32) -> UnresponsiveHeader {
-    UnresponsiveHeader::Data { conn: CONN, seq, last: true }
+    UnresponsiveHeader::Data(DataPacket { conn: CONN, seq, last: true })
 }
 
 fn ack(seq: u32, cumulative: u32) -> UnresponsiveHeader {
@@ -45,7 +47,7 @@ fn finished(seq: u32, cumulative: u32) -> UnresponsiveHeader {
 
 /// A packet as it arrives, full if it is data.
 fn arrives(header: UnresponsiveHeader) -> Arriving<UnresponsiveHeader> {
-    let wire = if matches!(header, UnresponsiveHeader::Data { .. }) { 1000 } else { 64 };
+    let wire = if matches!(header, UnresponsiveHeader::Data(..)) { 1000 } else { 64 };
     Arriving::new(THERE, wire, header)
 }
 

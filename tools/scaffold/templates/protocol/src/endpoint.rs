@@ -3,7 +3,7 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
+    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
     SendCounts, Side, TimerKind, Transmit, WireLen,
 };
 use pullnet_units::{Instant, Picos};
@@ -79,7 +79,7 @@ impl StencilNameRules {
         flows: &mut Flows<Self>,
         now: Instant,
         packet: &Received<StencilNameHeader>,
-        (conn, seq, last): (ConnId, u32, bool),
+        DataPacket { conn, seq, last }: DataPacket,
     ) {
         let peer = packet.from;
         let slot = match flows.known(now, peer, conn) {
@@ -169,7 +169,7 @@ impl Rules for StencilNameRules {
             return;
         }
         match packet.header {
-            StencilNameHeader::Data { conn, seq, last } => self.on_data(flows, now, &packet, (conn, seq, last)),
+            StencilNameHeader::Data(data) => self.on_data(flows, now, &packet, data),
             StencilNameHeader::Ack { conn, seq } => self.on_ack(flows, now, packet.from, conn, seq),
         }
     }
@@ -214,7 +214,8 @@ impl Rules for StencilNameRules {
         let (seq, due) = (sender.seq, sender.due);
         let path = self.chance.below(sender.paths.into()) as u16;
         let wire = WireLen::of(sender.packets.payload(seq) + self.config.header.0 as u32);
-        let header = StencilNameHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+        let data = DataPacket { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+        let header = StencilNameHeader::Data(data);
         let transmit = Transmit { again, ..Transmit::data(sender.to, path, wire, header) };
         flows.arm_sender(slot, due);
         Some(transmit)

@@ -1,17 +1,10 @@
-use pullnet_transport::{ConnId, Header, PacketSeq, Packed, Small};
+use pullnet_transport::{ConnId, DataPacket, Header, PacketSeq, Packed, Small, flag};
 
 /// A packet of stencil-name. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StencilNameHeader {
-    /// Payload.
-    Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number; packet 0 opens the connection.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
-    },
+    /// Payload; packet 0 opens the connection.
+    Data(DataPacket),
     /// Acknowledges one packet.
     Ack {
         /// The sender's connection.
@@ -32,8 +25,8 @@ impl Header for StencilNameHeader {
 
     fn pack(self) -> Packed<Small> {
         match self {
-            Self::Data { conn, seq, last } => {
-                Packed { kind: DATA | if last { LAST } else { 0 }, words: [conn.get(), seq, 0] }
+            Self::Data(DataPacket { conn, seq, last }) => {
+                Packed { kind: DATA | flag(last, LAST), words: [conn.get(), seq, 0] }
             }
             Self::Ack { conn, seq } => Packed { kind: ACK, words: [conn.get(), seq, 0] },
         }
@@ -42,13 +35,13 @@ impl Header for StencilNameHeader {
     fn unpack(packed: Packed<Small>) -> Self {
         let (conn, seq) = (ConnId::new(packed.words[0]), packed.words[1]);
         match packed.kind & 0x0f {
-            DATA => Self::Data { conn, seq, last: packed.kind & LAST != 0 },
+            DATA => Self::Data(DataPacket { conn, seq, last: packed.kind & LAST != 0 }),
             _ => Self::Ack { conn, seq },
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
-        let (Self::Data { conn, seq, .. } | Self::Ack { conn, seq }) = self;
+        let (Self::Data(DataPacket { conn, seq, .. }) | Self::Ack { conn, seq }) = self;
         Some((conn, Some(PacketSeq::new(seq))))
     }
 }

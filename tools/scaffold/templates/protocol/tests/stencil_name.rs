@@ -3,7 +3,7 @@
 use pullnet_rng::Seed;
 use pullnet_stencil_name::{StencilName, StencilNameConfig, StencilNameEndpoint, StencilNameHeader};
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{ConnId, DataPacket, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -20,7 +20,7 @@ fn flow(packets: u64) -> FlowSpec {
 }
 
 fn data(seq: u32, last: bool) -> StencilNameHeader {
-    StencilNameHeader::Data { conn: CONN, seq, last }
+    StencilNameHeader::Data(DataPacket { conn: CONN, seq, last })
 }
 
 fn ack(seq: u32) -> StencilNameHeader {

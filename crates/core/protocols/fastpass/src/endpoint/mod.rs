@@ -120,9 +120,7 @@ impl FastpassRules {
         bytes: u32,
     ) {
         match header {
-            FastpassHeader::Data { conn, seq, last } => {
-                self.on_data(flows, now, (from, conn), paths, (seq, last), bytes);
-            }
+            FastpassHeader::Data(data) => self.on_data(flows, now, (from, paths), data, bytes),
             FastpassHeader::Ack { conn, cumulative, answers, finished } => {
                 self.on_ack(flows, now, (from, conn), Ack { cumulative, answers, finished });
             }
@@ -154,7 +152,11 @@ impl Rules for FastpassRules {
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
-        self.open_flow(flows, now, flow, packets);
+        let sender = Sender::open(now, self.link.open(flow), packets);
+        let handle = flows.open_sender(flow.to, flow.conn, sender);
+        (self.sending, self.handles) = (self.sending + 1, self.handles.max(handle + 1));
+        self.watch_the_dead(now);
+        self.ask(flows, now, handle);
         self.talk_locally(flows, now);
     }
 

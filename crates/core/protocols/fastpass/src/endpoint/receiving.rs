@@ -1,7 +1,7 @@
 //! The receiving side of a host: it acknowledges every packet.
 
 use pullnet_connections::{Flows, Receipt};
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{DataPacket, HostAddr};
 use pullnet_units::Instant;
 
 use super::FastpassRules;
@@ -12,15 +12,14 @@ impl FastpassRules {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (peer, conn): (HostAddr, ConnId),
-        paths: u16,
-        (seq, last): (u32, bool),
+        (peer, paths): (HostAddr, u16),
+        data: DataPacket,
         bytes: u32,
     ) {
         let (silence, link) = (self.silence(), &mut self.link);
-        let receipt = flows.receive(now, (peer, conn), (seq, last), bytes, silence, || link.paths_to(paths));
+        let receipt = flows.receive(now, peer, data, bytes, silence, || link.paths_to(paths));
         let Some(Receipt { paths, cumulative, finished, repeated }) = receipt else { return };
-        let header = FastpassHeader::Ack { conn, cumulative, answers: seq, finished };
+        let header = FastpassHeader::Ack { conn: data.conn, cumulative, answers: data.seq, finished };
         if repeated {
             let path = self.link.answer_again(paths);
             self.send_by(flows, peer, path, header);

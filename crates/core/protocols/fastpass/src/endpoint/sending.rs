@@ -1,28 +1,14 @@
 //! The sources of a host.
 
-use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_connections::Flows;
+use pullnet_transport::{ConnId, Event, FailureReason, HostAddr, Transmit};
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::{FastpassRules, SCHEDULED, UNSCHEDULED};
 use crate::header::FastpassHeader;
-use crate::sender::{Ack, Check, Outgoing, Sender};
+use crate::sender::{Ack, Check, Outgoing};
 
 impl FastpassRules {
-    pub(super) fn open_flow(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-    ) {
-        let sender = Sender::open(now, self.link.open(flow), packets);
-        let handle = flows.open_sender(flow.to, flow.conn, sender);
-        (self.sending, self.handles) = (self.sending + 1, self.handles.max(handle + 1));
-        self.watch_the_dead(now);
-        self.ask(flows, now, handle);
-    }
-
     pub(super) fn on_ack(
         &mut self,
         flows: &mut Flows<Self>,

@@ -58,7 +58,9 @@ impl Rules for HomaRules {
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
-        self.open_message(flows, now, flow, packets);
+        let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.link.line_up(flows, slot);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<HomaHeader>) {

@@ -1,7 +1,7 @@
 //! The sending side of a host.
 
-use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_connections::Flows;
+use pullnet_transport::{ConnId, FailureReason, HostAddr, Transmit};
 use pullnet_units::{Instant, WireLen};
 
 use super::HomaRules;
@@ -9,18 +9,6 @@ use crate::header::HomaHeader;
 use crate::sender::{Check, Sender};
 
 impl HomaRules {
-    pub(super) fn open_message(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-    ) {
-        let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
-        let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.link.line_up(flows, slot);
-    }
-
     /// Applies feedback of the receiver to its message.
     pub(super) fn on_feedback<R>(
         &mut self,

@@ -13,7 +13,7 @@ use pullnet_units::{Instant, Picos};
 use pullnet_window::{Control, Endpoint, Insight, Rules, Segment};
 
 use crate::config::Multipath;
-use crate::header::{MAX_RANGES, MultipathHeader};
+use crate::header::{MAX_RANGES, MultipathHeader, SubflowData};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
@@ -156,11 +156,13 @@ impl<C: Control> Transport for MultipathEndpoint<C> {
 
     fn handle(&mut self, now: Instant, packet: Received<MultipathHeader>) {
         match packet.header {
-            MultipathHeader::Data { conn, subflow, seq, .. } if packet.fate == Fate::Returned => {
+            MultipathHeader::Data(SubflowData { conn, subflow, seq, .. })
+                if packet.fate == Fate::Returned =>
+            {
                 let header = |conn| Segment::Data { conn, seq, opens: false, last: false };
                 self.feedback(now, &packet, (conn, subflow), header);
             }
-            MultipathHeader::Data { .. } => self.handle_data(now, &packet),
+            MultipathHeader::Data(data) => self.handle_data(now, &packet, data),
             _ if packet.fate != Fate::Whole => {}
             MultipathHeader::Syn { conn, subflow } => self.handle_syn(now, &packet, conn, subflow),
             MultipathHeader::SynAck { conn, subflow } => {

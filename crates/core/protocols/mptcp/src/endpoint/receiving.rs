@@ -5,19 +5,8 @@ use pullnet_units::{Instant, PacketSeq, WireLen};
 use pullnet_window::{Control, Paths, Ranges, Segment};
 
 use super::{MAX_RANGES, MOST_CONNECTIONS, MOST_SUBFLOWS, MultipathEndpoint, Subflow};
-use crate::header::MultipathHeader;
+use crate::header::{MultipathHeader, SubflowData};
 use crate::receiver::Receiver;
-
-/// A data packet as it arrives.
-#[derive(Clone, Copy, Debug)]
-struct Data {
-    conn: ConnId,
-    subflow: u32,
-    seq: u32,
-    data: u32,
-    opens: bool,
-    last: bool,
-}
 
 impl<C: Control> MultipathEndpoint<C> {
     /// `None` if the host has reached its limit of connections.
@@ -116,20 +105,28 @@ impl<C: Control> MultipathEndpoint<C> {
         new
     }
 
-    pub(super) fn handle_data(&mut self, now: Instant, packet: &Received<MultipathHeader>) {
-        let MultipathHeader::Data { conn, subflow, seq, data, opens, last } = packet.header else { return };
+    pub(super) fn handle_data(
+        &mut self,
+        now: Instant,
+        packet: &Received<MultipathHeader>,
+        data: SubflowData,
+    ) {
         if packet.fate == Fate::Trimmed && !self.rules.nack {
             return;
         }
-        let data = Data { conn, subflow, seq, data, opens, last };
         if let Some(slot) = self.receiver_of(now, packet, data) {
             self.take(now, packet, slot, data);
         }
     }
 
     /// The slot of the connection that `data` belongs to or opens, unless it may not carry `data`.
-    fn receiver_of(&mut self, now: Instant, packet: &Received<MultipathHeader>, data: Data) -> Option<u32> {
-        let (peer, Data { conn, subflow, seq, data: number, opens, .. }) = (packet.from, data);
+    fn receiver_of(
+        &mut self,
+        now: Instant,
+        packet: &Received<MultipathHeader>,
+        data: SubflowData,
+    ) -> Option<u32> {
+        let (peer, SubflowData { conn, subflow, seq, data: number, opens, .. }) = (packet.from, data);
         let window = self.rules.receive_window;
         let opens = opens && seq < window;
         let slot = match self.receivers.find(peer, conn) {
@@ -154,8 +151,8 @@ impl<C: Control> MultipathEndpoint<C> {
         slot.filter(|_| accepted)
     }
 
-    fn take(&mut self, now: Instant, packet: &Received<MultipathHeader>, slot: u32, data: Data) {
-        let (index, Data { conn, seq, data: number, opens, last, .. }) = (data.subflow as usize, data);
+    fn take(&mut self, now: Instant, packet: &Received<MultipathHeader>, slot: u32, data: SubflowData) {
+        let (index, SubflowData { conn, seq, data: number, opens, last, .. }) = (data.subflow as usize, data);
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         receiver.open_subflow(index);
         receiver.note_arrival(index, seq, number);
@@ -176,14 +173,14 @@ impl<C: Control> MultipathEndpoint<C> {
     }
 
     /// The last ACKs of an ended connection were lost: tells the sender again that all data has arrived.
-    fn answer_late(&mut self, now: Instant, packet: &Received<MultipathHeader>, data: Data) {
+    fn answer_late(&mut self, now: Instant, packet: &Received<MultipathHeader>, data: SubflowData) {
         self.received.note(now, packet.from, data.conn);
         self.finish(packet, data, data.data.saturating_add(1));
     }
 
     /// The ACK of all data, on any path.
-    fn finish(&mut self, packet: &Received<MultipathHeader>, data: Data, data_ack: u32) {
-        let Data { conn, subflow, data: answers, .. } = data;
+    fn finish(&mut self, packet: &Received<MultipathHeader>, data: SubflowData, data_ack: u32) {
+        let SubflowData { conn, subflow, data: answers, .. } = data;
         let (echo, ranges) = (packet.ce && self.rules.ecn, Ranges::default());
         let header = MultipathHeader::Ack {
             conn,

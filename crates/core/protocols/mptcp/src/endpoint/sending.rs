@@ -8,7 +8,7 @@ use pullnet_units::{Instant, PacketSeq, WireLen};
 use pullnet_window::{Control, Paths, Segment};
 
 use super::{MOST_CONNECTIONS, MultipathEndpoint, Subflow};
-use crate::header::MultipathHeader;
+use crate::header::{MultipathHeader, SubflowData};
 use crate::sender::{Expiry, Phase, Sender};
 
 /// Most packets of a flow: numbers have 32 bits, and one past the last packet has to be a number too.
@@ -95,15 +95,9 @@ impl<C: Control> MultipathEndpoint<C> {
         let sender = self.sender_of(subflow)?;
         let assigned = sender.assign(now, subflow.index, seq)?;
         let path = if single { sender.carriers[subflow.index].path } else { packet.path };
+        let (conn, subflow_number) = (sender.conn, subflow.index as u32);
         let (data, last) = (assigned.data, assigned.last);
-        let data = MultipathHeader::Data {
-            conn: sender.conn,
-            subflow: subflow.index as u32,
-            seq,
-            data,
-            opens,
-            last,
-        };
+        let data = SubflowData { conn, subflow: subflow_number, seq, data, opens, last };
         self.update_limits(now, subflow.slot);
         Some(Transmit {
             to: packet.to,
@@ -113,7 +107,7 @@ impl<C: Control> MultipathEndpoint<C> {
             priority: packet.priority,
             ect: packet.ect,
             again: assigned.again,
-            header: data,
+            header: MultipathHeader::Data(data),
         })
     }
 

@@ -1,6 +1,8 @@
 //! MPTCP word by word, in the order of the README.
 
-use pullnet_mptcp::{Coupling, Mptcp, MptcpConfig, MptcpEndpoint, MultipathHeader, SubflowPaths};
+use pullnet_mptcp::{
+    Coupling, Mptcp, MptcpConfig, MptcpEndpoint, MultipathHeader, SubflowData, SubflowPaths,
+};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
@@ -54,17 +56,19 @@ fn syn_ack(subflow: u32) -> Arriving<MultipathHeader> {
 
 /// Packet `seq` of a subflow that carries `data`.
 fn data(subflow: u32, seq: u32, data: u32) -> MultipathHeader {
-    MultipathHeader::Data { conn: CONN, subflow, seq, data, opens: false, last: false }
+    MultipathHeader::Data(SubflowData { conn: CONN, subflow, seq, data, opens: false, last: false })
 }
 
 /// The same before anything was acknowledged on the subflow.
 fn first(subflow: u32, seq: u32, data: u32) -> MultipathHeader {
-    MultipathHeader::Data { conn: CONN, subflow, seq, data, opens: true, last: false }
+    MultipathHeader::Data(SubflowData { conn: CONN, subflow, seq, data, opens: true, last: false })
 }
 
 fn last(header: MultipathHeader) -> MultipathHeader {
-    let MultipathHeader::Data { conn, subflow, seq, data, opens, .. } = header else { panic!("no data") };
-    MultipathHeader::Data { conn, subflow, seq, data, opens, last: true }
+    let MultipathHeader::Data(SubflowData { conn, subflow, seq, data, opens, .. }) = header else {
+        panic!("no data")
+    };
+    MultipathHeader::Data(SubflowData { conn, subflow, seq, data, opens, last: true })
 }
 
 fn acks(
@@ -142,7 +146,9 @@ fn every_subflow_keeps_a_path_of_its_own() {
     let sent = s.sent();
     assert_eq!(sent.len(), 16);
     for sent in sent {
-        let MultipathHeader::Data { subflow, .. } = sent.packet.header else { panic!("no data") };
+        let MultipathHeader::Data(SubflowData { subflow, .. }) = sent.packet.header else {
+            panic!("no data")
+        };
         let path = paths[subflow as usize].get_or_insert(sent.packet.path);
         assert_eq!(*path, sent.packet.path);
     }
@@ -270,7 +276,9 @@ fn a_subflow_that_is_given_up_does_not_end_the_flow() {
     let sent: Vec<_> = s.sent().iter().map(|sent| sent.packet.header).collect();
     // Subflow 1 retransmits once. Subflow 0 has the data of both packets, and repeats that until it is given up as well.
     assert_eq!(
-        sent.iter().filter(|header| matches!(header, MultipathHeader::Data { subflow: 1, .. })).count(),
+        sent.iter()
+            .filter(|header| matches!(header, MultipathHeader::Data(SubflowData { subflow: 1, .. })))
+            .count(),
         1
     );
     let reason =

@@ -3,7 +3,9 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules};
 use pullnet_pull::{HostLink, Policy, Queued};
 use pullnet_rng::RandomStream;
-use pullnet_transport::{Awaited, Fate, FlowSpec, FlowStatus, Received, Side, TimerKind, Transmit};
+use pullnet_transport::{
+    Awaited, DataPacket, Fate, FlowSpec, FlowStatus, Received, Side, TimerKind, Transmit,
+};
 use pullnet_units::Instant;
 
 use crate::config::{PfabricConfig, RankBy};
@@ -45,7 +47,9 @@ impl Rules for PfabricRules {
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
-        self.open_flow(flows, now, flow, packets);
+        let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.link.line_up(flows, slot);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<PfabricHeader>) {
@@ -57,7 +61,7 @@ impl Rules for PfabricRules {
         match header {
             PfabricHeader::Data { conn, seq, last, .. } => {
                 let bytes = u32::from(wire).saturating_sub(self.config.header.0 as u32);
-                self.on_data(flows, now, (from, conn), paths, (seq, last), bytes);
+                self.on_data(flows, now, (from, paths), DataPacket { conn, seq, last }, bytes);
             }
             PfabricHeader::Probe { conn, .. } => self.on_probe(flows, now, (from, conn), paths),
             PfabricHeader::Ack { conn, cumulative, answers, finished } => {

@@ -1,7 +1,7 @@
 //! The receiving side of a host: it acknowledges every packet.
 
 use pullnet_connections::{Admitted, Flows, Receipt};
-use pullnet_transport::{ConnId, HostAddr, Transmit};
+use pullnet_transport::{ConnId, DataPacket, HostAddr, Transmit};
 use pullnet_units::{Instant, Picos, WireLen};
 
 use super::PfabricRules;
@@ -29,15 +29,14 @@ impl PfabricRules {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (peer, conn): (HostAddr, ConnId),
-        paths: u16,
-        (seq, last): (u32, bool),
+        (peer, paths): (HostAddr, u16),
+        data: DataPacket,
         bytes: u32,
     ) {
         let (silence, link) = (self.silence(), &mut self.link);
-        let receipt = flows.receive(now, (peer, conn), (seq, last), bytes, silence, || link.paths_to(paths));
+        let receipt = flows.receive(now, peer, data, bytes, silence, || link.paths_to(paths));
         let Some(Receipt { paths, cumulative, finished, .. }) = receipt else { return };
-        let header = PfabricHeader::Ack { conn, cumulative, answers: Some(seq), finished };
+        let header = PfabricHeader::Ack { conn: data.conn, cumulative, answers: Some(data.seq), finished };
         self.acknowledge(flows, peer, paths, header);
     }
 

@@ -1,26 +1,14 @@
 //! The sending side of a host.
 
-use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_connections::Flows;
+use pullnet_transport::{Class, ConnId, Event, FailureReason, HostAddr, Transmit};
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::PfabricRules;
 use crate::header::PfabricHeader;
-use crate::sender::{Ack, Expiry, Sender};
+use crate::sender::{Ack, Expiry};
 
 impl PfabricRules {
-    pub(super) fn open_flow(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-    ) {
-        let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
-        let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.link.line_up(flows, slot);
-    }
-
     pub(super) fn on_ack(
         &mut self,
         flows: &mut Flows<Self>,

@@ -98,7 +98,12 @@ impl Rules for PhostRules {
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
-        self.open_flow(flows, now, flow, packets);
+        let outbound = self.link.open(flow);
+        let sender = Sender::open(now, &self.rules, outbound, packets);
+        let header = PhostHeader::Rts { conn: flow.conn, about: sender.about, again: false };
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.send_control(flows, flow.to, (outbound.paths, false), header);
+        self.line_up(flows, now, slot);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<PhostHeader>) {

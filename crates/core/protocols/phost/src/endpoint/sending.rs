@@ -1,7 +1,7 @@
 //! The sources of a host.
 
-use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
+use pullnet_connections::Flows;
+use pullnet_transport::{ConnId, FailureReason, HostAddr, Transmit};
 use pullnet_units::{Instant, WireLen};
 
 use super::PhostRules;
@@ -9,23 +9,8 @@ use crate::header::PhostHeader;
 use crate::sender::{Check, Sender};
 
 impl PhostRules {
-    pub(super) fn open_flow(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-    ) {
-        let outbound = self.link.open(flow);
-        let sender = Sender::open(now, &self.rules, outbound, packets);
-        let header = PhostHeader::Rts { conn: flow.conn, about: sender.about, again: false };
-        let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.send_control(flows, flow.to, (outbound.paths, false), header);
-        self.line_up(flows, now, slot);
-    }
-
     /// A source stands in line while it has a valid token, and its timer runs.
-    fn line_up(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+    pub(super) fn line_up(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
         if sender.has_token(now) {
             self.link.ready.insert(slot, &sender.standing());

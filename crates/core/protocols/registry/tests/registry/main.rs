@@ -5,5 +5,6 @@ mod common;
 
 mod anything;
 mod conformance;
+mod headers;
 mod kernel;
 mod wire;

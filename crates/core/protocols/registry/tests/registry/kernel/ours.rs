@@ -70,7 +70,7 @@ impl<C: Shown> Watched for Endpoint<C> {
 impl<C: Shown> Watched for MultipathEndpoint<C> {
     fn place(header: &MultipathHeader) -> Option<(usize, u32)> {
         match *header {
-            MultipathHeader::Data { subflow, seq, .. } => Some((subflow as usize, seq)),
+            MultipathHeader::Data(data) => Some((data.subflow as usize, data.seq)),
             _ => None,
         }
     }
