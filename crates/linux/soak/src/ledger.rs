@@ -224,11 +224,12 @@ impl Ledger {
     }
 
     /// The final report.
-    pub fn report(self, condition: &'static str, seed: u64, resident: [u64; 3]) -> Report {
+    pub fn report(self, condition: &'static str, options: &Options, resident: [u64; 3]) -> Report {
         let count = |which: fn(&u8) -> bool| self.known.iter().filter(|known| which(known)).count() as u64;
         Report {
             condition,
-            seed,
+            seed: options.seed,
+            encrypted: options.encrypted,
             rpcs: self.calls,
             streams: self.streams,
             twice: count(|known| *known & !ANSWERED > 1),

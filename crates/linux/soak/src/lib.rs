@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod condition;
+mod keys;
 mod ledger;
 mod memory;
 mod message;

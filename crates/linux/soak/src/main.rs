@@ -18,6 +18,7 @@ them, one after the other.
   --bytes SIZE   streams, both ways together (default \"10 GB\")
   --seed N       chance of everything (default 1)
   --kills N      how often a process is killed (default 20)
+  --encrypted    hosts share keys, and encrypt all streams
   --json         one line of JSON for each condition instead of text
   --help         print this
 
@@ -52,6 +53,7 @@ struct Asked {
     rpcs: u64,
     bytes: u64,
     seed: u64,
+    encrypted: bool,
     json: bool,
 }
 
@@ -86,8 +88,15 @@ fn child(role: &[String]) -> ExitCode {
 }
 
 fn read(arguments: &[String]) -> Result<Asked, String> {
-    let mut asked =
-        Asked { wrongs: Vec::new(), kills: 20, rpcs: 1_000_000, bytes: 10_000_000_000, seed: 1, json: false };
+    let mut asked = Asked {
+        wrongs: Vec::new(),
+        kills: 20,
+        rpcs: 1_000_000,
+        bytes: 10_000_000_000,
+        seed: 1,
+        encrypted: false,
+        json: false,
+    };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut value =
@@ -100,6 +109,7 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
                 let text = value()?;
                 asked.bytes = text.parse::<Bytes>().map_err(|error| format!("--bytes {text:?} {error}"))?.0;
             }
+            "--encrypted" => asked.encrypted = true,
             "--json" => asked.json = true,
             name => asked.wrongs.push(named(name)?),
         }
@@ -139,12 +149,14 @@ fn soak(asked: &Asked) -> Result<bool, String> {
 fn measured(asked: &Asked, wrong: Wrong) -> std::io::Result<Report> {
     let (start, (name, _)) = (std::time::Instant::now(), wrong.described());
     let told = |done: f64| eprintln!("{name}: {:.0}%, {:.0} s", done * 100.0, start.elapsed().as_secs_f64());
-    let Asked { rpcs, bytes, seed, kills, .. } = *asked;
+    let Asked { rpcs, bytes, seed, kills, encrypted, .. } = *asked;
     let report = match wrong {
-        Wrong::Virtual(condition) => pullnet_soak::run(&Options { condition, rpcs, bytes, seed }, told),
+        Wrong::Virtual(condition) => {
+            pullnet_soak::run(&Options { condition, rpcs, bytes, seed, encrypted }, told)
+        }
         Wrong::Processes(killed) => {
             let program = std::env::current_exe()?;
-            pullnet_soak::kill(&KillOptions { killed, rpcs, bytes, kills, seed, program }, told)?
+            pullnet_soak::kill(&KillOptions { killed, rpcs, bytes, kills, seed, encrypted, program }, told)?
         }
     };
     Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })

@@ -8,7 +8,7 @@ use pullnet_switch::{
     Selection, Silent, Slot,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
-use pullnet_wire::{Mac as WireMac, Marks, Shape, parse, switch};
+use pullnet_wire::{Mac as WireMac, Marks, PORT, Packet, Shape, is_sealed, parse, parse_sealed, switch};
 
 use crate::condition::Condition;
 
@@ -106,6 +106,14 @@ fn switches(condition: Condition, seed: u64) -> Switches {
     fabric
 }
 
+/// The packet in `frame`. Encryption leaves its header readable.
+fn packet(frame: &[u8], marks: &Marks) -> Option<Packet> {
+    if is_sealed(frame) {
+        return parse_sealed(frame, marks, PORT).ok().map(|sealed| sealed.packet);
+    }
+    parse(frame, marks, PORT).ok().map(|arrived| arrived.packet)
+}
+
 /// Recently sent first packets: sender, connection and number.
 #[derive(Default)]
 struct Seen {
@@ -147,16 +155,19 @@ pub(crate) struct FaultyFabric {
     seen: Seen,
     /// Counters from before the last restart.
     done: Done,
+    /// Frames that hosts sent unencrypted.
+    pub plain: u64,
 }
 
 impl FaultyFabric {
     pub fn new(condition: Condition, seed: u64) -> Self {
         let (fabric, seen, done) = (switches(condition, seed), Seen::default(), Done::default());
-        Self { condition, seed, fabric, away_until: Instant::ZERO, seen, done }
+        Self { condition, seed, fabric, away_until: Instant::ZERO, seen, done, plain: 0 }
     }
 
     /// Accepts a frame that `host` begins to send now.
     pub fn take(&mut self, now: Instant, host: u32, frame: &mut [u8]) {
+        self.plain += u64::from(!is_sealed(frame));
         if now < self.away_until {
             self.done.lost += 1;
             return;
@@ -173,9 +184,9 @@ impl FaultyFabric {
         {
             return whole;
         }
-        let Ok(arrived) = parse(frame, &marks, pullnet_wire::PORT) else { return whole };
-        let Shape::Data { seq, pulled: false, .. } = arrived.packet.shape else { return whole };
-        if seq >= FIRST_WINDOW || !self.seen.first((host, arrived.packet.conn, seq)) {
+        let Some(packet) = packet(frame, &marks) else { return whole };
+        let Shape::Data { seq, pulled: false, .. } = packet.shape else { return whole };
+        if seq >= FIRST_WINDOW || !self.seen.first((host, packet.conn, seq)) {
             return whole;
         }
         let long = switch::trim(frame, 0, switch::Lengths::Corrected, &marks);

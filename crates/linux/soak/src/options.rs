@@ -11,4 +11,6 @@ pub struct Options {
     pub bytes: u64,
     /// Seed of the soak.
     pub seed: u64,
+    /// Whether the hosts share keys, and encrypt all streams.
+    pub encrypted: bool,
 }

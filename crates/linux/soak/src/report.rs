@@ -56,6 +56,8 @@ pub struct Report {
     pub condition: &'static str,
     /// Seed of the soak.
     pub seed: u64,
+    /// Whether all streams were encrypted.
+    pub encrypted: bool,
     /// Calls with answers of 1 B to 100 kB.
     pub rpcs: Outcomes,
     /// Streams with data in both directions.
@@ -96,7 +98,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let held = if self.holds() && self.is_flat() { "holds" } else { "DOES NOT HOLD" };
-        writeln!(f, "{}: {held} (seed {})", self.condition, self.seed)?;
+        let how = if self.encrypted { ", encrypted" } else { "" };
+        writeln!(f, "{}{how}: {held} (seed {})", self.condition, self.seed)?;
         for (name, outcomes) in [("RPCs", &self.rpcs), ("streams", &self.streams)] {
             let Outcomes { asked, answered, failed, died, bytes } = *outcomes;
             let gb = bytes as f64 / 1e9;

@@ -55,6 +55,7 @@ struct World {
     /// Hosts started so far; each has a seed of its own.
     started: u64,
     seed: u64,
+    encrypted: bool,
     /// Counters of crashed hosts.
     gone: Traffic,
     looks: Looks,
@@ -87,7 +88,7 @@ pub fn run(options: &Options, mut told: impl FnMut(f64)) -> Report {
 
 impl World {
     fn new(options: &Options) -> Self {
-        let Options { condition, seed, .. } = *options;
+        let Options { condition, seed, encrypted, .. } = *options;
         let mut world = Self {
             condition,
             now: Instant::ZERO,
@@ -98,6 +99,7 @@ impl World {
             away: VecDeque::new(),
             started: 0,
             seed,
+            encrypted,
             gone: Traffic::default(),
             looks: Looks::default(),
         };
@@ -113,7 +115,8 @@ impl World {
 
     fn start(&mut self, host: u32) -> Station {
         self.started += 1;
-        Station::new(self.now, host, self.seed.wrapping_mul(1_000_003).wrapping_add(self.started))
+        let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.started);
+        Station::new(self.now, host, seed, self.encrypted)
     }
 
     /// Injects the faults that are due at the progress `done`.
@@ -220,6 +223,9 @@ impl World {
         if self.condition.is_timely() && gone.timeouts > 0 {
             self.ledger.complain(&format!("although nothing was lost or late, {} timeouts", gone.timeouts));
         }
+        if self.encrypted && self.network.plain > 0 {
+            self.ledger.complain(&format!("{} frames left a host unencrypted", self.network.plain));
+        }
         let network = self.network.done();
         let resident = self.looks.end(memory::resident());
         Report {
@@ -231,7 +237,7 @@ impl World {
                 ..gone
             },
             virtual_seconds: self.now.since(Instant::ZERO).as_secs_f64(),
-            ..self.ledger.report(options.condition.name(), options.seed, resident)
+            ..self.ledger.report(options.condition.name(), options, resident)
         }
     }
 }

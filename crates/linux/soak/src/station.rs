@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use pullnet_host::{Engine, EngineOptions, Notice, StreamOptions};
+use pullnet_host::{Engine, EngineOptions, Notice, Secret, StreamOptions};
 use pullnet_units::Instant;
 use pullnet_wire::PORT;
 
+use crate::keys;
 use crate::ledger::Ledger;
 use crate::message::Head;
 use crate::network::{FaultyFabric, HOSTS, RATE, mac, on_the_line};
@@ -42,10 +43,20 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    /// Creates a host whose application listens and has sent no request yet.
-    pub fn new(now: Instant, number: u32, seed: u64) -> Self {
-        let options =
-            EngineOptions { mac: mac(number), rate: RATE, seed, ..EngineOptions::new(address(number)) };
+    /// Creates a host whose application listens and has sent no request yet. Hosts that share keys encrypt everything.
+    pub fn new(now: Instant, number: u32, seed: u64, encrypted: bool) -> Self {
+        let peers = (0..HOSTS).map(|host| SocketAddr::new(address(host), PORT));
+        let keys = encrypted.then(|| keys::towards(address(number), peers));
+        // The seed is another one at each start, and is mixed into the secret.
+        let secret = Secret::new([0x5e; 16]);
+        let options = EngineOptions {
+            mac: mac(number),
+            rate: RATE,
+            seed,
+            secret,
+            keys,
+            ..EngineOptions::new(address(number))
+        };
         let frame = vec![0; options.mtu + pullnet_wire::ETHERNET];
         let mut engine = Engine::new(options).expect("the options are those of every host");
         engine.listen(SERVICE).expect("a new engine has no listener");

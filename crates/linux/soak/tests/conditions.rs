@@ -2,8 +2,8 @@
 
 use pullnet_soak::{Condition, Options, Report, run};
 
-fn soak(condition: Condition) -> Report {
-    let options = Options { condition, rpcs: 400, bytes: 8_000_000, seed: 1 };
+fn soak(condition: Condition, encrypted: bool) -> Report {
+    let options = Options { condition, rpcs: 400, bytes: 8_000_000, seed: 1, encrypted };
     let report = run(&options, |_| ());
     assert!(report.holds(), "{report}");
     // Failed calls are retried.
@@ -17,9 +17,11 @@ macro_rules! conditions {
     ($($name:ident: $condition:ident, $happened:expr;)+) => { $(
         #[test]
         fn $name() {
-            let report = soak(Condition::$condition);
             let happened: fn(&Report) -> bool = $happened;
-            assert!(happened(&report), "nothing went wrong:\n{report}");
+            for encrypted in [false, true] {
+                let report = soak(Condition::$condition, encrypted);
+                assert!(happened(&report), "nothing went wrong:\n{report}");
+            }
         }
     )+ };
 }

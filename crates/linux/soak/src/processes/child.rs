@@ -15,6 +15,7 @@ use pullnet_netio::{UdpOptions, UdpSockets};
 use pullnet_rng::Seed;
 
 use super::carry;
+use crate::keys;
 use crate::message::{Sink, Source};
 
 /// The called service.
@@ -24,10 +25,11 @@ const THREADS: usize = 16;
 
 type Error = Box<dyn std::error::Error>;
 
-/// Starts a host over the kernel's UDP.
-pub(super) fn host(at: SocketAddr) -> Result<Host, Error> {
+/// Starts a host over the kernel's UDP, with a key towards `peer` if streams are encrypted.
+pub(super) fn host(at: SocketAddr, peer: Option<SocketAddr>) -> Result<Host, Error> {
     let sockets = UdpSockets::open(&UdpOptions { port: at.port(), ..UdpOptions::new(at.ip()) })?;
-    let engine = EngineOptions { port: at.port(), ..EngineOptions::new(at.ip()) };
+    let keys = peer.map(|peer| keys::towards(at.ip(), [peer]));
+    let engine = EngineOptions { port: at.port(), keys, ..EngineOptions::new(at.ip()) };
     Ok(Host::start(sockets, HostOptions::new(engine))?)
 }
 
@@ -43,9 +45,9 @@ pub fn child(role: &[String]) -> Result<(), Error> {
     });
     let role: Vec<&str> = role.iter().map(String::as_str).collect();
     match role[..] {
-        ["host", at, journal] => {
-            let host = host(at.parse()?)?;
-            serve(host.stack(), journal.as_ref())
+        ["host", at, journal] => serve(host(at.parse()?, None)?.stack(), journal.as_ref()),
+        ["host", at, journal, peer] => {
+            serve(host(at.parse()?, Some(peer.parse()?))?.stack(), journal.as_ref())
         }
         ["application", socket, journal] => {
             let stack: Arc<dyn Stack> = Arc::new(DaemonStack::connect(socket.as_ref())?);

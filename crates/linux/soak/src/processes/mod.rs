@@ -77,6 +77,8 @@ pub struct KillOptions {
     pub kills: u32,
     /// Seed of sizes and contents.
     pub seed: u64,
+    /// Whether the hosts share keys, and encrypt all streams.
+    pub encrypted: bool,
     /// Program that passes the arguments after `--child` to [`child`].
     pub program: PathBuf,
 }
@@ -104,8 +106,8 @@ struct Callers {
 /// # Errors
 /// If processes or files cannot be created, or a started process does not begin to serve.
 pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> io::Result<Report> {
-    let KillOptions { rpcs, bytes, seed, .. } = *options;
-    let asked = Options { condition: Condition::Fine, rpcs, bytes, seed };
+    let KillOptions { rpcs, bytes, seed, encrypted, .. } = *options;
+    let asked = Options { condition: Condition::Fine, rpcs, bytes, seed, encrypted };
     let (mut stage, stack) = Stage::new(options)?;
     let (ledger, stack) = (Mutex::new(Ledger::new(&asked)), Mutex::new(stack));
     let callers = Callers { ledger, stack, to: stage.to };
@@ -120,7 +122,7 @@ pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> io::Result<Repo
     for id in stage.journal()? {
         ledger.carried_out(&Head { id, long: 0, answer: 0, both_ways: false });
     }
-    Ok(ledger.report(options.killed.name(), options.seed, resident))
+    Ok(ledger.report(options.killed.name(), &asked, resident))
 }
 
 /// Kills processes, evenly over the progress of the soak. Returns memory at 10%, 50% and at the end.

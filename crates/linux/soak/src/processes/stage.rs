@@ -1,7 +1,9 @@
 //! Starts, kills and replaces the processes of a soak.
 
-use std::io::{BufRead, BufReader, Error, Result};
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Error, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use pullnet_host::{Host, Stack};
 
 use super::child::host;
 use super::{KillOptions, Killed};
+use crate::keys;
 use crate::memory;
 
 /// Number of polls for the start or end of a process, and the pause between two polls.
@@ -80,14 +83,26 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn start(program: &Path, folder: &Path, name: &str, at: SocketAddr) -> Result<Self> {
+    /// With a key towards `peer` if streams are encrypted.
+    fn start(
+        program: &Path,
+        folder: &Path,
+        name: &str,
+        at: SocketAddr,
+        peer: Option<SocketAddr>,
+    ) -> Result<Self> {
         let (socket, file) = (folder.join(name).join("host.sock"), folder.join(name).with_extension("toml"));
-        let text = format!(
+        let mut text = format!(
             "backend = \"udp\"\naddress = \"{}\"\nport = {}\nrate = \"1 Gbps\"\n[socket]\npath = \"{}\"\n",
             at.ip(),
             at.port(),
             socket.display()
         );
+        if let Some(peer) = peer {
+            let keys = folder.join(name).with_extension("keys");
+            write_keys(&keys, at, peer)?;
+            text += &format!("[keys]\nfile = \"{}\"\n", keys.display());
+        }
         std::fs::write(&file, text)?;
         let cast = Cast::start(program, &["daemon", &file.to_string_lossy()])?;
         Ok(Self { cast, socket, file })
@@ -111,10 +126,19 @@ impl Daemon {
     }
 }
 
+/// Writes the file of keys of the host at `own`, which only its owner may read.
+fn write_keys(file: &Path, own: SocketAddr, peer: SocketAddr) -> Result<()> {
+    let secret = keys::secret(own.ip(), peer.ip()).map(|byte| format!("{byte:02x}")).concat();
+    let (peer, number) = (peer.ip(), keys::NUMBER);
+    let text = format!("[[key]]\npeer = \"{peer}\"\nnumber = {number}\nsecret = \"{secret}\"\n");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    file.write_all(text.as_bytes())
+}
+
 /// The stacks under the calls.
 enum Scene {
     /// One host per process; this is the caller's.
-    Hosts { _own: Host },
+    Hosts { own: SocketAddr, _host: Host },
     /// Daemons of this process and of the called application.
     Daemons([Daemon; 2]),
 }
@@ -123,16 +147,20 @@ pub(super) struct Stage {
     program: PathBuf,
     folder: PathBuf,
     killed: Killed,
+    encrypted: bool,
     kills: u64,
     pub to: SocketAddr,
     scene: Scene,
     server: Cast,
 }
 
-fn serve(program: &Path, folder: &Path, to: SocketAddr, scene: &Scene) -> Result<Cast> {
+fn serve(program: &Path, folder: &Path, to: SocketAddr, scene: &Scene, encrypted: bool) -> Result<Cast> {
     let journal = folder.join("journal");
     let journal = journal.to_string_lossy();
     let cast = match scene {
+        Scene::Hosts { own, .. } if encrypted => {
+            Cast::start(program, &["host", &to.to_string(), &journal, &own.to_string()])
+        }
         Scene::Hosts { .. } => Cast::start(program, &["host", &to.to_string(), &journal]),
         Scene::Daemons([_, there]) => {
             // The application can start once its daemon serves.
@@ -155,20 +183,23 @@ impl Stage {
         let [from, to] = [10, 20].map(|last| SocketAddr::from((ip(last), pullnet_wire::PORT)));
         let program = &options.program;
         let (scene, stack) = if options.killed == Killed::Peer {
-            let own = host(from).map_err(|error| Error::other(error.to_string()))?;
-            let stack = Arc::clone(own.stack());
-            (Scene::Hosts { _own: own }, stack)
+            let peer = options.encrypted.then_some(to);
+            let host = host(from, peer).map_err(|error| Error::other(error.to_string()))?;
+            let stack = Arc::clone(host.stack());
+            (Scene::Hosts { own: from, _host: host }, stack)
         } else {
-            let daemons =
-                [("here", from), ("there", to)].map(|(name, at)| Daemon::start(program, &folder, name, at));
+            let daemons = [("here", from, to), ("there", to, from)].map(|(name, at, peer)| {
+                Daemon::start(program, &folder, name, at, options.encrypted.then_some(peer))
+            });
             let [here, there] = daemons;
             let (here, there) = (here?, there?);
             let stack = here.stack()?;
             (Scene::Daemons([here, there]), stack)
         };
-        let server = serve(program, &folder, to, &scene)?;
+        let encrypted = options.encrypted;
+        let server = serve(program, &folder, to, &scene, encrypted)?;
         let (program, killed) = (program.clone(), options.killed);
-        Ok((Self { program, folder, killed, kills: 0, to, scene, server }, stack))
+        Ok((Self { program, folder, killed, encrypted, kills: 0, to, scene, server }, stack))
     }
 
     /// Kills a process, and waits until its replacement serves. Returns a new stack for the callers if theirs was affected.
@@ -186,7 +217,7 @@ impl Stage {
             }
             _ => self.server.kill()?,
         }
-        self.server = serve(&self.program, &self.folder, self.to, &self.scene)?;
+        self.server = serve(&self.program, &self.folder, self.to, &self.scene, self.encrypted)?;
         Ok(None)
     }
 
