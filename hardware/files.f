@@ -1,5 +1,7 @@
 rtl/pullnet_pkg.sv
 rtl/fifo.sv
+rtl/short_fifo.sv
+rtl/deep_fifo.sv
 rtl/skid.sv
 rtl/round_robin.sv
 rtl/free_list.sv

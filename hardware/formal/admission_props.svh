@@ -4,26 +4,24 @@
   always_ff @(posedge clk) past <= 1'b1;
   always_comb if (!past) assume (rst);
 
-  // Tickets that were taken in or came round, and those whose last offer was made.
+  // Tickets that were granted, and those whose last offer was made.
   logic [6:0] came, went;
-  logic takes_in;
-  assign takes_in = move1 && (round_valid || grant != 0);
   always_ff @(posedge clk) begin
     if (rst) begin
       came <= '0;
       went <= '0;
     end else begin
-      came <= came + 7'(takes_in);
-      went <= went + 7'(step && final_step);
+      came <= came + 7'(round_turn || grant != 0);
+      went <= went + 7'(step && (mask4 & ~now) == 0);
     end
   end
   logic stays;
-  ticket_t stays_ticket;
-  logic [PORTS-1:0] stays_mask;
+  order_t stays_order;
+  offer_t [PORTS-1:0] stays_offer;
   always_ff @(posedge clk) begin
-    stays <= !rst && valid4 && !step;
-    stays_ticket <= ticket4;
-    stays_mask <= mask4;
+    stays <= !rst && order_valid && !committed;
+    stays_order <= order;
+    stays_offer <= offer;
   end
 
   // Bad frames go nowhere, and none goes back to where it came from.
@@ -31,23 +29,52 @@
     well_bound = !to.ticket.bad || to.mask == 0;
     for (int p = 0; p < PORTS; p++) if (p == int'(to.from) && to.mask[p]) well_bound = 1'b0;
   endfunction
+  // What goes into `bounds` is asserted to be well bound; that it comes out as it went in is proved of short_fifo.
+  always_comb assume (!valid4 || well_bound(bound4));
+  function automatic logic well_ordered(input order_t one);
+    well_ordered = (one.to_queue & (one.to_queue - 1'b1)) == 0 && (one.to_queue & ~one.mask) == 0;
+    for (int p = 0; p < PORTS; p++) if (p == int'(one.from) && one.mask[p]) well_ordered = 1'b0;
+  endfunction
+  order_t order_behind;
+  assign order_behind = orders.words[!orders.head];
+
+  // Each queue's skid buffer holds what the order says.
+  logic [PORTS-1:0] offers_fit;
+  for (genvar p = 0; p < PORTS; p++) begin : checked
+    assign offers_fit[p] = 2'(offer_waits[p]) + 2'(toward[p].offers.full)
+            == 2'(order_valid && order.to_queue[p]) + 2'(orders.full && order_behind.to_queue[p])
+        && (offer_waits[p] || !toward[p].offers.full)
+        && toward[p].offers.tail == (toward[p].offers.head ^ (offer_waits[p] && !toward[p].offers.full));
+  end
 
   always_ff @(posedge clk) if (past && !rst) begin
-    bound_as_they_leave: assert ((!bounds.out_valid || well_bound(bound4)) && (!bounds.full || well_bound(bounds.spare)));
-    conserved: assert (came == went + 7'(valid1) + 7'(valid2) + 7'(valid3)
-        + 7'(bounds.out_valid) + 7'(bounds.full) + 7'(valid4));
-    kept_in_order: assert (!bounds.full || bounds.out_valid);
-    one_port_at_a_time: assert ((grant & (grant - 1'b1)) == 0 && (grant & ~in_valid) == 0);
+    bound_as_they_leave: assert (!valid_bound || well_bound(bound_in));
+    conserved: assert (came == went + 7'(on_way));
+    on_the_way: assert (6'(on_way) == 6'(round_take || in_ready != 0) + 6'(valid1) + 6'(valid2) + 6'(valid3)
+        + 6'(valid_bound) + 6'(bounds.held) && on_way <= C'(BOUNDS) && valid4 == (bounds.held != 0));
+    kept_in_order: assert ((!orders.full || order_valid) && orders.tail == (orders.head ^ (order_valid && !orders.full))
+        && bounds.tail == bounds.head + (C - 1)'(bounds.held));
+    one_port_at_a_time: assert ((grant & (grant - 1'b1)) == 0 && (grant & ~in_valid) == 0
+        && (in_ready & (in_ready - 1'b1)) == 0 && (!round_take || in_ready == 0));
+    offers_follow_the_order: assert (offers_fit == '1);
     one_queue_at_a_time: assert ((enqueue & (enqueue - 1'b1)) == 0);
-    within_its_way: assert ((enqueue & ~mask4_all) == 0 && (!valid4 || (mask4 & ~mask4_all) == 0));
-    bad_goes_nowhere: if (valid4 && ticket4.bad) assert (mask4_all == 0);
+    within_its_way: assert ((!order_valid || well_ordered(order)) && (!orders.full || well_ordered(order_behind)));
+    bad_goes_nowhere: if (valid4 && bound4.ticket.bad) assert (bound4.mask == 0);
     not_back_to_where_it_came_from: if (valid4)
-      for (int p = 0; p < PORTS; p++) if (p == int'(from4)) assert (!mask4_all[p]);
-    waits_unchanged: if (stays) assert (valid4 && ticket4 == stays_ticket && mask4 == stays_mask);
-    headers_first: if (move1 && round_valid) assert (grant == 0);
-    discard_is_counted: if (step && fresh4 && mask4_all == 0) assert ((counts_discard | counts_error) != 0 || int'(from4) >= PORTS);
-    releases_are_counted: assert (6'(releases_waiting) == 6'(releases.count) + 6'(release_valid));
-    room_behind_suffices: assert (6'(releases_waiting) + 6'(valid6) <= 6'd9);
-    no_queue_overflows: if (release6_valid) assert (release6_ready);
-    reached: cover (step && final_step && mask4_all != now);
+      for (int p = 0; p < PORTS; p++) if (p == int'(bound4.from)) assert (!bound4.mask[p]);
+    offered_once: assert (first4 == (offered_before == 0) && (valid4 ? (offered_before & ~bound4.mask) == 0 && (mask4 != 0 || first4)
+        : first4));
+    waits_unchanged: if (stays) begin
+      assert (order_valid && order == stays_order);
+      for (int p = 0; p < PORTS; p++) if (order.to_queue[p]) assert (offer_waits[p] && offer[p] == stays_offer[p]);
+    end
+    headers_first: if (round_valid) assert (grant == 0);
+    discard_is_counted: if (step && first4 && bound4.mask == 0)
+      assert ((counts_discard | counts_error) != 0 || bound4.comes_round || int'(bound4.from) >= PORTS);
+    releases_are_counted: assert (releases_waiting == releases.held && release_valid == (releases.held != 0));
+    room_behind_suffices: assert (6'(releases_waiting) + 6'(order_valid) + 6'(orders.full) + 6'(valid7) + 6'(valid8) <= 6'd12
+        && (!room_behind || releases_waiting <= 5'd8));
+    no_queue_overflows: assert ((!release8_valid || release8_ready) && (!valid_bound || bound_ready)
+        && (!step || (now & ~offer_ready) == 0));
+    reached: cover (leave4 && bound4.mask != now);
   end

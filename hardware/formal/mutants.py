@@ -14,7 +14,14 @@ from run import RTL, failed, run
 MUTANTS = [
     ("fifo", "takes words when it is full", "assign in_ready = count != (A + 1)'(DEPTH);", "assign in_ready = 1'b1;"),
     ("fifo", "forgets the word at its output", "load || (out_valid && !out_ready);", "load;"),
-    ("skid", "forgets the word that waits", "full ? spare : in_data", "in_data"),
+    (
+        "short_fifo",
+        "reads the word behind",
+        "assign out_data = words[head];",
+        "assign out_data = words[A'(head + 1'b1)];",
+    ),
+    ("deep_fifo", "reads ahead without room", "waiting != 0 && ahead != ($clog2(AHEAD) + 1)'(AHEAD);", "waiting != 0;"),
+    ("skid", "writes over a word that waits", "if (!full && int'(tail) == place)", "if (int'(tail) == place)"),
     ("round_robin", "grants two at once", "first & (~first + 1'b1)", "first"),
     ("round_robin", "begins at the first in each turn", "~(grant | (grant - 1'b1))", "'1"),
     (
@@ -56,14 +63,20 @@ MUTANTS = [
     (
         "admission",
         "takes a frame from two ports",
-        "assign in_ready = grant;",
-        "assign in_ready = grant | (grant << 1);",
+        "in_ready <= rst ? '0 : grant;",
+        "in_ready <= rst ? '0 : grant | (grant << 1);",
     ),
     (
         "admission",
         "forgets a frame that waits",
-        "assign move4 = !valid4 || (step && final_step);",
-        "assign move4 = 1'b1;",
+        "leave4 = step && (mask4 & ~now) == 0;",
+        "leave4 = valid4;",
+    ),
+    (
+        "admission",
+        "forgets an offer that a queue does not take",
+        "(order.to_queue & enqueue_ready) != 0;",
+        "1'b1;",
     ),
 ]
 

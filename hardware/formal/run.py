@@ -14,6 +14,8 @@ RTL = HERE.parent / "rtl"
 # depends on them.
 TASKS = {
     "fifo": ("-G WIDTH=4 -G DEPTH=4", 6),
+    "short_fifo": ("-G WIDTH=4 -G DEPTH=4", 3),
+    "deep_fifo": ("-G WIDTH=4 -G DEPTH=8", 3),
     "free_list": ("-G COUNT=4 -G WIDTH=4", 3),
     "header_plan": ("", 3),
     "skid": ("-G WIDTH=4", 4),
@@ -22,15 +24,15 @@ TASKS = {
     "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
     "releaser": ("-G SOURCES=3 -G COPIES=2 -G HEADS=4", 3),
     "egress": ("-G W=256 -G DEPTH=8", 3),
-    "admission": ("-G FIXED=1 -G ROUTES=1 -G LEARNED=2 -G HEADS=4", 3),
+    "admission": ("-G FIXED=1 -G ROUTES=1 -G LEARNED=2 -G HEADS=4 -G BOUNDS=4", 3),
 }
 # Modules inside of others; their own properties are proved along.
-PARTS = {"free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
+PARTS = {"deep_fifo": ["short_fifo.sv"], "free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
 # The same for larger modules, whose parts are proved by themselves only.
 LARGE = {
     "releaser": ["round_robin.sv"],
-    "egress": ["fifo.sv", "header_plan.sv", "rewrite.sv"],
-    "admission": ["fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],
+    "egress": ["short_fifo.sv", "deep_fifo.sv", "header_plan.sv", "rewrite.sv"],
+    "admission": ["short_fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],
 }
 # Seconds after which a search ends without a verdict.
 LIMITS = {"prove": 900, "cover": 900, "bmc": 3600}
@@ -39,7 +41,7 @@ mode {mode}
 depth {depth}
 timeout {limit}
 [engines]
-smtbmc z3
+smtbmc {memories}z3
 [script]
 read_slang --threads 1 {defines}-I . {files} --top {top} {parameters}
 prep -top {top}
@@ -84,6 +86,8 @@ def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = Non
         parameters=parameters,
         paths=listed,
         defines=defines(module, mode),
+        # Memories of wide words are faster as registers.
+        memories="--nomem " * (module in LARGE),
     )
     task.write_text(filled, encoding="utf-8")
     begun = time.monotonic()

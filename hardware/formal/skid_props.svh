@@ -35,7 +35,8 @@
   always_ff @(posedge clk) if (past && !rst) begin
     none_lost_or_doubled: assert (words_in == 2'(out_valid) + 2'(full));
     full_behind: assert (!full || out_valid);
-    kept: if (follow) assert (second ? full && spare == secret : out_valid && out_data == secret);
+    pointers: assert (tail == (head ^ (out_valid && !full)));
+    kept: if (follow) assert (second ? full && words[!head] == secret : out_valid && out_data == secret);
     stable: if (held_valid) assert (out_valid && out_data == held_data);
     reached: cover (full && follow);
   end

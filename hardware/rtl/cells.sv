@@ -16,13 +16,13 @@ module cells
     input logic [PORTS-1:0] read_begins,
     input cell_t [PORTS-1:0] read_cell,
     input logic [PORTS-1:0][$clog2(BANKS)-1:0] read_bank,  // where a port is
-    output logic [PORTS-1:0][W-1:0] read_data  // four cycles later
+    output logic [PORTS-1:0][W-1:0] read_data  // five cycles later
 );
   localparam int A = $clog2(CELLS);
   localparam int P = $clog2(PORTS);
   logic [BANKS-1:0][W-1:0] bank_out;
-  logic [PORTS-1:0][$clog2(BANKS)-1:0] from1;
-  // What ports ask for, from registers: grants come late in a cycle.
+  logic [PORTS-1:0][$clog2(BANKS)-1:0] from1, from2;
+  // What ports ask for, from registers.
   logic begins;
   logic [PORTS-1:0][$clog2(BANKS)-1:0] reads_bank;
   cell_t [PORTS-1:0] writes_cell, reads_cell;
@@ -52,25 +52,28 @@ module cells
 
   for (genvar b = 0; b < BANKS; b++) begin : bank
     logic [W-1:0] words[CELLS];
-    logic [W-1:0] data1;
+    logic [W-1:0] data1, bank_word;
     always_ff @(posedge clk) data1 <= writes_data[writer[b]];
     always_ff @(posedge clk) begin
       if (write1[b]) words[write_at1[b]] <= data1;
-      bank_out[b] <= words[read_at1[b]];
+      bank_word <= words[read_at1[b]];
+      // Block RAM gives a word late in the cycle.
+      bank_out[b] <= bank_word;
     end
   end
 
   // The bank that a port has read, as one bit: two sources fit each LUT.
-  logic [PORTS-1:0][BANKS-1:0] from2;
+  logic [PORTS-1:0][BANKS-1:0] from3;
   logic [PORTS-1:0][W-1:0] chosen;
   always_comb begin
     chosen = '0;
     for (int p = 0; p < PORTS; p++)
-      for (int b = 0; b < BANKS; b++) chosen[p] |= {W{from2[p][b]}} & bank_out[b];
+      for (int b = 0; b < BANKS; b++) chosen[p] |= {W{from3[p][b]}} & bank_out[b];
   end
   always_ff @(posedge clk) begin
     from1 <= reads_bank;
-    for (int p = 0; p < PORTS; p++) for (int b = 0; b < BANKS; b++) from2[p][b] <= int'(from1[p]) == b;
+    from2 <= from1;
+    for (int p = 0; p < PORTS; p++) for (int b = 0; b < BANKS; b++) from3[p][b] <= int'(from2[p]) == b;
     read_data <= chosen;
   end
 endmodule

@@ -26,6 +26,7 @@ module counters
   logic [14:0] steps, steps1;
   logic header, offered1, arrives1, leaves1;
   len_t arrival_len1, leaving_len1;
+  logic [7:0] held_data1, held_control1;
   assign header = leaving.kind == HEADER || leaving.kind == RETURNED;
   always_comb begin
     steps = '0;
@@ -50,14 +51,16 @@ module counters
     leaves1 <= leaves;
     leaving_len1 <= leaving.len;
     steps1 <= steps;
+    held_data1 <= held_data;
+    held_control1 <= held_control;
     if (rst) words <= '0;
     else begin
       for (int n = 0; n < 15; n++) if (steps1[n]) words[n] <= words[n] + 1'b1;
       if (arrives1) words[0] <= words[0] + 32'(arrival_len1);
       if (leaves1) words[5] <= words[5] + 32'(leaving_len1);
-      // What is held is known one cycle later.
-      if (offered1 && 32'(held_data) > words[15]) words[15] <= 32'(held_data);
-      if (offered1 && 32'(held_control) > words[16]) words[16] <= 32'(held_control);
+      // What was held when the queue had taken the frame: `offered` comes in that cycle.
+      if (offered1 && 32'(held_data1) > words[15]) words[15] <= 32'(held_data1);
+      if (offered1 && 32'(held_control1) > words[16]) words[16] <= 32'(held_control1);
     end
     value <= address < 5'(COUNT) ? words[address] : '0;
   end

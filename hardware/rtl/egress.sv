@@ -1,5 +1,5 @@
 // The way out of one port: takes the next frame from its queue, reads its cells, writes its headers anew, and keeps a few
-// beats ready for the line. A frame is in service until its last cell is being read.
+// beats ready for the line. A frame is in service until its last cell finds room, and the next one comes while that is read.
 module egress
   import pullnet_pkg::*;
 #(
@@ -16,7 +16,7 @@ module egress
     input frame_t frame,
     output logic done,
     output frame_t done_frame,
-    // The packet memory.
+    // The packet memory: a cell begins in the cycle of its grant, one behind that of the request.
     output logic begin_request,
     input logic begin_grant,
     output logic [$clog2(BANKS)-1:0] read_bank,
@@ -36,24 +36,28 @@ module egress
   localparam int B = $clog2(BANKS);
   localparam int BYTES = W / 8;
 
-  typedef enum logic [1:0] {IDLE, TAKEN, READING, ENDED} state_t;
-  state_t state;
-  frame_t held;
+  // The frame in service: there is none, it comes out of the queue, it waits behind the one that is read, or it is read.
+  typedef enum logic [1:0] {NONE, COMING, WAITING, READ} service_t;
+  service_t service;
+  logic reading, move;       // cells of `held` are still to be asked for; the frame in service becomes `held`
+  frame_t held, upcoming;
+  logic [10:0] upcoming_beats;
   logic [10:0] beats_left;  // of the frame, from the cell on that is read next
   logic [3:0] number;       // that cell
   logic [B-1:0] bank, final_bank;
   logic read, busy, busy_last;  // a cell is being read; it is the frame's last one
   cell_t now_cell;
   logic [$clog2(DEPTH):0] room;
-  logic last_cell, release_room;
+  logic last_cell, has_room, release_room;
   logic [B:0] cell_beats;
 
-  assign last_cell = beats_left <= 11'(BANKS);
   assign cell_beats = last_cell ? (B + 1)'(beats_left) : (B + 1)'(BANKS);
-  assign begin_request = state == READING && !busy && room >= ($clog2(DEPTH) + 1)'(BANKS)
+  assign begin_request = reading && (!busy || bank == final_bank) && has_room
       && (!last_cell || release_room);
-  assign next = state == IDLE || done;
-  assign done = state == ENDED;
+  assign has_room = room >= ($clog2(DEPTH) + 1)'(BANKS);
+  assign move = service == WAITING && (!reading || (begin_grant && last_cell));
+  assign next = service == NONE || done;
+  assign done = service == READ && last_cell && has_room;
   assign done_frame = held;
 
   // Beats of a cell go one by one; the next cell may begin right behind the last of them.
@@ -63,27 +67,36 @@ module egress
 
   always_ff @(posedge clk) begin
     if (rst) begin
-      state <= IDLE;
+      service <= NONE;
+      reading <= 1'b0;
       busy <= 1'b0;
       room <= ($clog2(DEPTH) + 1)'(DEPTH);
     end else begin
-      case (state)
-        IDLE: if (next_valid) state <= TAKEN;
-        TAKEN: state <= READING;
-        READING: if (begin_grant && last_cell) state <= ENDED;
-        ENDED: state <= next_valid ? TAKEN : IDLE;
+      case (service)
+        NONE: if (next_valid) service <= COMING;
+        COMING: service <= WAITING;
+        WAITING: if (move) service <= READ;
+        READ: if (done) service <= next_valid ? COMING : NONE;
       endcase
+      reading <= move || (reading && !(begin_grant && last_cell));
       if (begin_grant) busy <= cell_beats != 1;
       else if (busy && bank == final_bank) busy <= 1'b0;
       room <= room - (begin_grant ? ($clog2(DEPTH) + 1)'(cell_beats) : '0)
           + ($clog2(DEPTH) + 1)'(tx_valid && tx_ready);
     end
-    if (state == TAKEN) begin
-      held <= frame;
-      beats_left <= 11'((frame.len + len_t'(BYTES - 1)) / len_t'(BYTES));
+    if (service == COMING) begin
+      upcoming <= frame;
+      upcoming_beats <= 11'((frame.len + len_t'(BYTES - 1)) / len_t'(BYTES));
+    end
+    if (move) begin
+      held <= upcoming;
+      beats_left <= upcoming_beats;
+      last_cell <= upcoming_beats <= 11'(BANKS);
       number <= '0;
     end else if (begin_grant) begin
-      beats_left <= beats_left - 11'(cell_beats);
+      // Nobody asks what is left behind the last cell.
+      beats_left <= beats_left - 11'(BANKS);
+      last_cell <= beats_left <= 11'(2 * BANKS);
       number <= number + 1'b1;
     end
     if (begin_grant) begin
@@ -106,14 +119,15 @@ module egress
   end
   assign release_room = !release_valid;
 
-  // Four cycles later the beat is there.
-  logic [3:0] valid_way, last_way;
+  // So many cycles later the beat is there.
+  localparam int WAY = 5;
+  logic [WAY-1:0] valid_way, last_way;
   logic reads_last;
   assign reads_last = begin_grant ? last_cell && cell_beats == 1 : busy_last && bank == final_bank;
   always_ff @(posedge clk) begin
     if (rst) valid_way <= '0;
-    else valid_way <= {valid_way[2:0], read};
-    last_way <= {last_way[2:0], reads_last};
+    else valid_way <= {valid_way[WAY-2:0], read};
+    last_way <= {last_way[WAY-2:0], reads_last};
   end
 
   logic out_valid, out_last, out_ready;
@@ -121,12 +135,12 @@ module egress
   logic [$clog2(W/8)-1:0] out_empty;
   rewrite #(.W(W)) rewriter (
       .clk, .rst, .cfg, .load(begin_grant && number == 0), .frame(held),
-      .in_valid(valid_way[3]), .in_data(read_data), .in_last(last_way[3]),
+      .in_valid(valid_way[WAY-1]), .in_data(read_data), .in_last(last_way[WAY-1]),
       .out_valid, .out_data, .out_last, .out_empty
   );
-  fifo #(.WIDTH(W + 1 + $clog2(W / 8)), .DEPTH(DEPTH)) ready_beats (
+  deep_fifo #(.WIDTH(W + 1 + $clog2(W / 8)), .DEPTH(DEPTH)) ready_beats (
       .clk, .rst, .in_valid(out_valid), .in_ready(out_ready), .in_data({out_empty, out_last, out_data}),
-      .out_valid(tx_valid), .out_ready(tx_ready), .out_data({tx_empty, tx_last, tx_data}), .held()
+      .out_valid(tx_valid), .out_ready(tx_ready), .out_data({tx_empty, tx_last, tx_data}), .waiting()
   );
 
 `ifdef CHECKS

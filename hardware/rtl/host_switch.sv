@@ -71,12 +71,12 @@ module host_switch
   logic [PORTS-1:0] in_valid, in_ready;
   ticket_t [PORTS-1:0] in;
   logic [PORTS-1:0] enqueue, enqueue_ready, cut, next;
-  frame_t offered;
-  fit_t offered_fit;
+  frame_t [PORTS-1:0] offered;
+  fit_t [PORTS-1:0] offered_fit;
   frame_t [PORTS-1:0] victim, serving, done_frame;
   verdict_t [PORTS-1:0] verdict;
   logic [PORTS-1:0][7:0] held, held_data, held_control;
-  logic arriving_loses;
+  logic [PORTS-1:0] arriving_loses;
   logic [PORTS:0] release_valid, release_ready;
   release_t [PORTS:0] released;
   logic [PORTS-1:0] counts_arrival, counts_error, counts_discard;
@@ -86,21 +86,29 @@ module host_switch
   logic [1:0] counted_port;
 
   // Free cells go to the ports in turn, one in each cycle.
-  logic back_head_valid, back_body_valid;
-  cell_t back_head, back_body;
+  logic back_head_valid, back_body_valid, list_head_valid, list_body_valid, list_head_ready, list_body_ready;
+  cell_t back_head, back_body, list_head, list_body;
+  free_list #(.COUNT(HEADS), .FIRST(0), .STEP(1)) free_heads (
+      .clk, .rst, .out_valid(list_head_valid), .out_ready(list_head_ready), .out_cell(list_head),
+      .in_valid(back_head_valid), .in_cell(back_head)
+  );
+  free_list #(.COUNT(BODIES), .FIRST(HEADS), .STEP(BODY_CELLS)) free_bodies (
+      .clk, .rst, .out_valid(list_body_valid), .out_ready(list_body_ready), .out_cell(list_body),
+      .in_valid(back_body_valid), .in_cell(back_body)
+  );
+  skid #(.WIDTH($bits(cell_t))) next_head (
+      .clk, .rst, .in_valid(list_head_valid), .in_ready(list_head_ready), .in_data(list_head),
+      .out_valid(free_head_valid), .out_ready(head_gnt != 0), .out_data(free_head)
+  );
+  skid #(.WIDTH($bits(cell_t))) next_body (
+      .clk, .rst, .in_valid(list_body_valid), .in_ready(list_body_ready), .in_data(list_body),
+      .out_valid(free_body_valid), .out_ready(body_gnt != 0), .out_data(free_body)
+  );
   round_robin #(.N(PORTS)) head_turns (
       .clk, .rst, .enable(free_head_valid), .request(head_ready), .grant(head_gnt)
   );
   round_robin #(.N(PORTS)) body_turns (
       .clk, .rst, .enable(free_body_valid), .request(body_ready), .grant(body_gnt)
-  );
-  free_list #(.COUNT(HEADS), .FIRST(0), .STEP(1)) free_heads (
-      .clk, .rst, .out_valid(free_head_valid), .out_ready(head_gnt != 0), .out_cell(free_head),
-      .in_valid(back_head_valid), .in_cell(back_head)
-  );
-  free_list #(.COUNT(BODIES), .FIRST(HEADS), .STEP(BODY_CELLS)) free_bodies (
-      .clk, .rst, .out_valid(free_body_valid), .out_ready(body_gnt != 0), .out_cell(free_body),
-      .in_valid(back_body_valid), .in_cell(back_body)
   );
   releaser #(.SOURCES(PORTS + 1), .COPIES(PORTS - 1), .HEADS(HEADS)) release_i (
       .clk, .rst, .in_valid(release_valid), .in_ready(release_ready), .in(released),
@@ -110,12 +118,19 @@ module host_switch
   cells #(.W(W), .PORTS(PORTS), .CELLS(1024)) memory (
       .clk, .write_begins(write_grant), .write_cell, .write_data, .read_begins(read_grant), .read_cell, .read_bank, .read_data
   );
+  // Grants of the packet memory leave from registers. A port that was granted does not know it yet when it asks in the
+  // cycle behind its request.
+  logic [PORTS-1:0] write_turn, read_turn;
   round_robin #(.N(PORTS)) write_turns (
-      .clk, .rst, .enable(1'b1), .request(write_request), .grant(write_grant)
+      .clk, .rst, .enable(1'b1), .request(write_request & ~write_grant), .grant(write_turn)
   );
   round_robin #(.N(PORTS)) read_turns (
-      .clk, .rst, .enable(1'b1), .request(read_request), .grant(read_grant)
+      .clk, .rst, .enable(1'b1), .request(read_request & ~read_grant), .grant(read_turn)
   );
+  always_ff @(posedge clk) begin
+    write_grant <= rst ? '0 : write_turn;
+    read_grant <= rst ? '0 : read_turn;
+  end
 
   admission #(.PORTS(PORTS), .NDP(NDP), .FIXED(FIXED), .ROUTES(ROUTES), .LEARNED(LEARNED), .HEADS(HEADS)) admit (
       .clk, .rst, .cfg, .fixed, .routes, .in_valid, .in_ready, .in, .coin, .enqueue, .enqueue_ready, .offered, .offered_fit,
@@ -138,15 +153,15 @@ module host_switch
     );
     if (NDP) begin : ndp
       trim_queue #(.DATA_DEPTH(DATA_DEPTH), .CONTROL_DEPTH(CONTROL_DEPTH)) queue (
-          .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered), .in_fit(offered_fit),
-          .arriving_loses, .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]), .coin_used(), .next(next[p]),
+          .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered[p]), .in_fit(offered_fit[p]),
+          .arriving_loses(arriving_loses[p]), .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]), .coin_used(), .next(next[p]),
           .next_valid(taken[p]), .out(serving[p]), .done(done[p]), .held_data(held_data[p]),
           .held_control(held_control[p])
       );
       assign held[p] = held_data[p];
     end else begin : reference
       tail_queue #(.DEPTH(DATA_DEPTH)) queue (
-          .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered),
+          .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered[p]),
           .verdict(verdict[p]), .victim(victim[p]), .next(next[p]), .next_valid(taken[p]), .out(serving[p]),
           .done(done[p]), .held(held[p]), .held_data(held_data[p]), .held_control(held_control[p])
       );

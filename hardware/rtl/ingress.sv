@@ -22,7 +22,7 @@ module ingress
     output logic body_ready,
     input logic body_valid,
     input cell_t body_cell,
-    // The packet memory: a cell may begin when it is granted.
+    // The packet memory: a cell begins in the cycle of its grant, one behind that of the request.
     output logic begin_request,
     input logic begin_grant,
     output cell_t write_cell,
@@ -44,38 +44,45 @@ module ingress
       .out_valid(in_valid), .out_ready(in_ready), .out_data({in_wrong, in_empty, in_last, in_data})
   );
 
-  // A frame is taken in only if its ticket will find room, so the parser needs no way to say stop.
-  logic beats_ready, take, tickets_room;
+  // A frame is taken in only if its ticket will find room, so the parser needs no way to say stop. What says so comes from a
+  // register, and what is taken goes into one: the beats on their way need room too.
+  localparam int ON_THE_WAY = 4;
   logic [5:0] tickets;
-  assign tickets_room = tickets < 6'(TICKETS - 8);
-  assign in_ready = beats_ready && tickets_room;
-  assign take = in_valid && in_ready;
+  logic [$clog2(DEPTH):0] beats;
+  logic take, take_last, take_wrong;
+  logic [W-1:0] take_data;
+  logic [$clog2(W/8)-1:0] take_empty;
+  always_ff @(posedge clk) begin
+    in_ready <= tickets < 6'(TICKETS - 8) && beats < ($clog2(DEPTH) + 1)'(DEPTH - ON_THE_WAY) && !rst;
+    take <= in_valid && in_ready && !rst;
+    {take_wrong, take_empty, take_last, take_data} <= {in_wrong, in_empty, in_last, in_data};
+  end
 
   logic parsed_valid, parsed_ready, ticket_valid, ticket_pop;
   ticket_t parsed, ticket;
   parser #(.W(W)) parse (
-      .clk, .rst, .cfg, .valid(take), .data(in_data), .last(in_last), .empty(in_empty), .wrong(in_wrong),
+      .clk, .rst, .cfg, .valid(take), .data(take_data), .last(take_last), .empty(take_empty), .wrong(take_wrong),
       .out_valid(parsed_valid), .out(parsed)
   );
-  fifo #(.WIDTH($bits(ticket_t)), .DEPTH(TICKETS)) ticket_fifo (
+  short_fifo #(.WIDTH($bits(ticket_t)), .DEPTH(TICKETS)) ticket_fifo (
       .clk, .rst, .in_valid(parsed_valid), .in_ready(parsed_ready), .in_data(parsed),
       .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket), .held()
   );
 
-  logic beat_valid, beat_pop, beat_last;
+  logic beats_ready, beat_valid, beat_pop, beat_last;
   logic [W-1:0] beat_data;
-  fifo #(.WIDTH(W + 1), .DEPTH(DEPTH)) beat_fifo (
-      .clk, .rst, .in_valid(take), .in_ready(beats_ready), .in_data({in_last, in_data}),
-      .out_valid(beat_valid), .out_ready(beat_pop), .out_data({beat_last, beat_data}), .held()
+  deep_fifo #(.WIDTH(W + 1), .DEPTH(DEPTH)) beat_fifo (
+      .clk, .rst, .in_valid(take), .in_ready(beats_ready), .in_data({take_last, take_data}),
+      .out_valid(beat_valid), .out_ready(beat_pop), .out_data({beat_last, beat_data}), .waiting(beats)
   );
 
   // A cell begins only when it waits whole: then one beat of it can be written in each cycle.
   logic [B-1:0] in_bank;
   logic cell_in;
   logic [$clog2(DEPTH)+1:0] waiting;
-  assign cell_in = take && (in_last || in_bank == B'(BANKS - 1));
+  assign cell_in = take && (take_last || in_bank == B'(BANKS - 1));
 
-  logic busy, have_head, have_body, last_of_cell, starts, refused, body_used;
+  logic busy, have_head, have_body, last_of_cell, final_beats, starts, refused, body_used, more;
   logic [B-1:0] bank;
   logic [4:0] number;  // cell of the frame
   cell_t head, spare, body;  // `spare`: the next frame's first cell, so that frames of one cell need not wait for theirs
@@ -84,11 +91,15 @@ module ingress
 
   assign too_long = number > 5'(BODY_CELLS);
   // The rest of a frame that is too long is read and thrown away.
-  assign refused = !busy && too_long && waiting != 0 && beat_valid;
-  // Asked from a register, as grants come late in a cycle: for the cell that may begin in the next cycle.
+  assign refused = !busy && !asks && !begin_grant && too_long && waiting != 0 && beat_valid;
+  // Asked from a register, and granted one cycle later: for a cell that may begin in the cycle after the next one. While a
+  // cell of the frame goes on, it is asked one beat before its end, where cells are there whatever this beat will be.
+  assign more = starts ? waiting > ($clog2(DEPTH) + 2)'(1) : waiting != 0;
+  assign final_beats = busy && !last_of_cell && bank == B'(BANKS - 2) && number < 5'(BODY_CELLS) && have_spare && have_body;
   always_comb begin
     if (place) next_cell = have_spare;
-    else if (busy) next_cell = have_body && number != 5'(BODY_CELLS) && !too_long;
+    else if (last_of_cell) next_cell = have_body && number < 5'(BODY_CELLS);
+    else if (starts || busy) next_cell = final_beats;
     else if (number != 0) next_cell = have_body && !too_long;
     else next_cell = have_head;
   end
@@ -116,15 +127,15 @@ module ingress
       have_spare <= 1'b0;
       have_body <= 1'b0;
     end else begin
-      tickets <= tickets + 6'(take && in_last) - 6'(ticket_pop);
-      if (take) in_bank <= in_last ? '0 : in_bank + 1'b1;
+      tickets <= tickets + 6'(take && take_last) - 6'(ticket_pop);
+      if (take) in_bank <= take_last ? '0 : in_bank + 1'b1;
       waiting <= waiting + {{($clog2(DEPTH) + 1) {1'b0}}, cell_in} - {{($clog2(DEPTH) + 1) {1'b0}}, starts};
       busy <= (busy || starts) && !last_of_cell;
       bank <= starts ? B'(1) : bank + 1'b1;
       if (place) number <= '0;
       else if (last_of_cell && !too_long) number <= number + 1'b1;
       // A cell waits whole, so its first beat is there behind that of the cell before.
-      asks <= !starts && (busy ? last_of_cell : beat_valid) && waiting != 0 && placed <= 4'd3 && next_cell;
+      asks <= (asks && !begin_grant) || (more && placed <= 4'd3 && next_cell);
       if (place) have_head <= have_spare || head_valid;
       else have_head <= have_head || head_valid;
       have_spare <= have_head && !place && (have_spare || head_valid);
@@ -141,7 +152,7 @@ module ingress
   logic placed_valid;
   cell_t placed_head, placed_body;
   logic placed_has_body;
-  fifo #(.WIDTH(21), .DEPTH(4)) placed_fifo (
+  short_fifo #(.WIDTH(21), .DEPTH(8)) placed_fifo (
       .clk, .rst, .in_valid(place), .in_ready(placed_ready), .in_data({head, body, body_used}),
       .out_valid(placed_valid), .out_ready(ticket_pop), .out_data({placed_head, placed_body, placed_has_body}), .held(placed)
   );
@@ -159,7 +170,9 @@ module ingress
   always_ff @(posedge clk) begin
     if (!rst && parsed_valid) assert (parsed_ready);
     if (!rst && place) assert (placed_ready);
-    if (!rst && asks) assert (!busy && beat_valid && waiting != 0 && (number == 0 ? have_head : have_body));
+    if (!rst && take) assert (beats_ready);
+    if (!rst && beat_pop) assert (beat_valid);
+    if (!rst && begin_grant) assert (asks && !busy && waiting != 0 && (number == 0 ? have_head : have_body));
   end
 `endif
 endmodule

@@ -45,12 +45,10 @@ module parser
     wrong1 <= wrong;
     beat1 <= beat;
     len1 <= len;
-    if (valid) begin
-      for (int lane = 0; lane < L; lane++) begin
-        half1[lane] <= half_of(data, lane);
-        for (int first = 0; first < 16; first += L)
-          if (int'(beat) * L == first) top[first+lane] <= half_of(data, lane);
-      end
+    for (int lane = 0; lane < L; lane++) begin
+      half1[lane] <= half_of(data, lane);
+      for (int first = 0; first < 16; first += L)
+        if (valid && int'(beat) * L == first) top[first+lane] <= half_of(data, lane);
     end
   end
 

@@ -25,7 +25,7 @@ module rewrite
   logic load1, plan_ready, plan_valid, plan_pop;
   always_ff @(posedge clk) load1 <= load && !rst;
   header_plan planner (.clk, .cfg, .frame, .plan(plan_in));
-  fifo #(.WIDTH($bits(plan_t)), .DEPTH(4)) plans (
+  short_fifo #(.WIDTH($bits(plan_t)), .DEPTH(4)) plans (
       .clk, .rst, .in_valid(load1), .in_ready(plan_ready), .in_data(plan_in),
       .out_valid(plan_valid), .out_ready(plan_pop), .out_data(plan), .held()
   );

@@ -1,4 +1,5 @@
-// Skid buffer: both directions of the handshake leave from registers.
+// Skid buffer: both directions of the handshake leave from registers. Words go to two places in turn, and a place that is
+// free is written in every cycle, so that no late signal has to reach all bits of a wide word.
 module skid #(
     parameter int WIDTH = 8
 ) (
@@ -11,26 +12,31 @@ module skid #(
     input logic out_ready,
     output logic [WIDTH-1:0] out_data
 );
-  logic full;  // a word waits behind the one at the output
-  logic [WIDTH-1:0] spare;
+  logic [1:0][WIDTH-1:0] words;
+  logic head, tail;
+  logic full, push, pop;  // full: a word waits behind the one at the output
 
   assign in_ready = !full;
+  assign push = in_valid && !full;
+  assign pop = out_valid && out_ready;
+  assign out_data = words[head];
 
   always_ff @(posedge clk) begin
     if (rst) begin
+      head <= 1'b0;
+      tail <= 1'b0;
+      full <= 1'b0;
       out_valid <= 1'b0;
-      full <= 1'b0;
-    end else if (!out_valid || out_ready) begin
-      out_valid <= full || in_valid;
-      full <= 1'b0;
-    end else if (in_valid && in_ready) begin
-      full <= 1'b1;
+    end else begin
+      head <= head ^ pop;
+      tail <= tail ^ push;
+      full <= full ? !pop : out_valid && push && !pop;
+      out_valid <= full || push || (out_valid && !pop);
     end
   end
 
   always_ff @(posedge clk) begin
-    if (!out_valid || out_ready) out_data <= full ? spare : in_data;
-    if (in_ready) spare <= in_data;
+    for (int place = 0; place < 2; place++) if (!full && int'(tail) == place) words[place] <= in_data;
   end
 
 `ifdef FORMAL

@@ -18,14 +18,16 @@ module top_ecp5
   logic [OUT-1:0] to_pin, seen;
   // The coin: one bit of a linear-feedback shift register of 31 bits.
   logic [30:0] chance;
+  logic reset;
   always_ff @(posedge clk) begin
     from_pin <= {from_pin[IN-2:0], in};
     seen <= from_pin[0] ? to_pin : {seen[OUT-2:0], 1'b0};
     out <= seen[OUT-1];
-    chance <= rst ? 31'd1 : {chance[29:0], chance[30] ^ chance[27]};
+    reset <= rst;
+    chance <= reset ? 31'd1 : {chance[29:0], chance[30] ^ chance[27]};
   end
   host_switch #(.W(W), .PORTS(PORTS), .NDP(NDP)) dut (
-      .clk, .rst, .coin(chance[0]),
+      .clk, .rst(reset), .coin(chance[0]),
       .host_write(from_pin[0]), .host_address(from_pin[8:1]), .host_write_data(from_pin[40:9]),
       .rx_valid(from_pin[41+:PORTS]), .rx_last(from_pin[41+PORTS+:PORTS]), .rx_wrong(from_pin[41+2*PORTS+:PORTS]),
       .tx_ready(from_pin[41+3*PORTS+:PORTS]), .rx_empty(from_pin[41+4*PORTS+:PORTS*E]),
