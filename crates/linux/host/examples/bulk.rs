@@ -1,8 +1,8 @@
 //! Rate of one stream between two hosts of this process in two network namespaces, and the processor time of each GB; beside it
 //! the kernel's TCP over the same veth pair.
 //!
-//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [paths=8] [window=PACKETS] [burst=1]]]`; `singly`
-//! sends no bursts.
+//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [alone] [paths=8] [window=PACKETS]
+//! [burst=1]]]`; `singly` sends no bursts, `alone` leaves TCP out.
 
 mod common;
 #[path = "../../netio/tests/common/mod.rs"]
@@ -92,5 +92,5 @@ fn main() -> Outcome<()> {
     let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths, window, burst };
     let veth = Veth::make(mtu).ok_or("network namespaces are needed")?;
     ndp(&veth, plan)?;
-    tcp(&veth.names, address(1), bytes)
+    if has("alone") { Ok(()) } else { tcp(&veth.names, address(1), bytes) }
 }

@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 
 use pullnet_wire::{BURST_HEADERS, Flow, UdpChecksum};
 
-use super::burst::Offload;
+use super::burst::{IPV4_HEADERS, Offload};
+use super::lines::{LINE, Lines};
 use crate::counters::Counters;
 use crate::sys;
 
@@ -65,7 +66,9 @@ impl Departure {
 /// Frames for the next flush, one in each of [`BATCH`] slots of `slot` bytes.
 #[derive(Debug)]
 pub(super) struct Batch {
-    memory: Vec<u8>,
+    memory: Lines,
+    /// Bytes of the longest frame.
+    room: usize,
     slot: usize,
     /// 0: the frame has left.
     lengths: Vec<usize>,
@@ -79,9 +82,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub fn new(slot: usize, bursts: bool) -> Self {
+    pub fn new(room: usize, bursts: bool) -> Self {
+        let slot = room.next_multiple_of(LINE);
         Self {
-            memory: vec![0; BATCH * slot],
+            memory: Lines::new(BATCH * slot, IPV4_HEADERS),
+            room,
             slot,
             lengths: Vec::with_capacity(BATCH),
             next: [0; BATCH],
@@ -98,7 +103,7 @@ impl Batch {
     /// Lets `fill` write a frame; returns its length.
     pub fn push(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> usize {
         let at = self.lengths.len() * self.slot;
-        let long = fill(&mut self.memory[at..at + self.slot]).min(self.slot);
+        let long = fill(&mut self.memory[at..at + self.room]).min(self.room);
         if long > 0 {
             self.lengths.push(long);
         }

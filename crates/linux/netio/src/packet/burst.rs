@@ -2,8 +2,9 @@
 
 use std::os::fd::OwnedFd;
 
-use pullnet_wire::{BURST_HEADERS, Flow, UDP, UdpChecksum, complete_checksum};
+use pullnet_wire::{BURST_HEADERS, ETHERNET, Flow, IPV4, UDP, UdpChecksum, complete_checksum};
 
+use super::lines::{LINE, Lines};
 use crate::sys;
 
 /// Longest burst with its Ethernet header and a VLAN tag. Bytes.
@@ -13,6 +14,8 @@ const NEEDS_CHECKSUM: u8 = 1;
 /// Bytes that the kernel keeps together at the start of a frame: all headers. Programs in the kernel see these alone, and the one
 /// that keeps frames from the IP stack of the receiving host has to read addresses and port.
 const LINEAR: usize = 128;
+/// Headers of a frame over IPv4. Bytes.
+pub(super) const IPV4_HEADERS: usize = ETHERNET + IPV4 + UDP;
 const SINGLE: u8 = 0;
 /// UDP frames of one flow; the kernel reads and writes this since Linux 6.2.
 const UDP_FRAMES: u8 = 5;
@@ -49,9 +52,13 @@ impl Offload {
     }
 
     /// The bytes before a burst of `long` bytes whose parts have `size` bytes behind `headers` bytes of headers.
+    ///
+    /// The kernel keeps the headers and one line of the first part together, and the rest in whole pages. With an MTU of 1500 B
+    /// parts are a multiple of a line, so that all begin at one.
     pub fn of_burst(long: usize, headers: usize, size: usize) -> [u8; Self::LONG] {
         let word = |value: usize| (value as u16).to_ne_bytes();
-        let ([h0, h1], [s0, s1], [c0, c1]) = (word(LINEAR.min(long)), word(size), word(headers - UDP));
+        let ([h0, h1], [s0, s1], [c0, c1]) =
+            (word((headers + LINE).min(long)), word(size), word(headers - UDP));
         // The checksum's offset in a UDP header.
         let [o0, o1] = word(6);
         [NEEDS_CHECKSUM, UDP_FRAMES, h0, h1, s0, s1, c0, c1, o0, o1]
@@ -63,7 +70,7 @@ impl Offload {
 pub(super) struct Burst {
     /// The kernel's words, headers, and the bytes of all parts. The headers of each part are written in front of its bytes, over
     /// the end of the part before it, so that no byte is copied.
-    memory: Vec<u8>,
+    memory: Lines,
     flow: Option<Flow>,
     /// Bytes behind the UDP header of each part but the last.
     size: usize,
@@ -79,7 +86,7 @@ pub(super) struct Burst {
 
 impl Burst {
     pub fn new(checksums: bool) -> Self {
-        let memory = vec![0; Offload::LONG + LONGEST];
+        let memory = Lines::new(Offload::LONG + LONGEST, Offload::LONG + IPV4_HEADERS + LINE);
         Self { memory, flow: None, size: 0, at: 0, end: 0, whole: 0, checksums }
     }
 

@@ -9,6 +9,7 @@
 
 mod batch;
 mod burst;
+mod lines;
 mod ring;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
