@@ -224,7 +224,7 @@ impl Ledger {
     }
 
     /// The final report.
-    pub fn report(self, condition: &'static str, options: &Options, resident: [u64; 3]) -> Report {
+    pub fn report(self, condition: &'static str, options: &Options, resident: [Option<u64>; 3]) -> Report {
         let count = |which: fn(&u8) -> bool| self.known.iter().filter(|known| which(known)).count() as u64;
         Report {
             condition,

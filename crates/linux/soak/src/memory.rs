@@ -27,9 +27,9 @@ impl Looks {
         }
     }
 
-    /// The samples at 10%, at 50% and at the end.
-    pub fn end(&self, resident: u64) -> [u64; 3] {
-        let at = |look: usize| self.0.get(look).copied().unwrap_or(resident);
-        [at(0), at(1), resident]
+    /// The samples at 10%, at 50% and at the end. The first two are missing from a soak that was too short for them.
+    pub fn end(&self, resident: u64) -> [Option<u64>; 3] {
+        let at = |look: usize| self.0.get(look).copied();
+        [at(0), at(1), Some(resident)]
     }
 }

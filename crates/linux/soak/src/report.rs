@@ -75,8 +75,9 @@ pub struct Report {
     pub virtual_seconds: f64,
     /// Wall-clock time. Seconds; 0 if not measured.
     pub seconds: f64,
-    /// Resident memory at 10%, 50% and 100%. Bytes.
-    pub resident: [u64; 3],
+    /// Resident memory at 10%, 50% and 100%, the first two not before memory has settled; `None`: the soak was too short.
+    /// Bytes.
+    pub resident: [Option<u64>; 3],
     /// Violated guarantees with their counts; empty if the soak has passed.
     pub complaints: BTreeMap<String, u64>,
 }
@@ -88,10 +89,17 @@ impl Report {
         self.twice == 0 && self.lost == 0 && self.complaints.is_empty()
     }
 
-    /// Whether memory stayed flat, within [`FLAT`].
+    /// Growth of memory from the first sample to the end. Bytes; `None`: the soak was too short to tell.
+    #[must_use]
+    pub fn growth(&self) -> Option<u64> {
+        let [early, _, late] = self.resident;
+        Some(late?.saturating_sub(early?))
+    }
+
+    /// Whether memory stayed flat, within [`FLAT`], as far as the soak was long enough to tell.
     #[must_use]
     pub fn is_flat(&self) -> bool {
-        self.resident[2] <= self.resident[0] + FLAT
+        self.growth().is_none_or(|growth| growth <= FLAT)
     }
 }
 
@@ -115,14 +123,20 @@ impl fmt::Display for Report {
         let rate = self.rpcs.answered as f64 / self.seconds.max(f64::MIN_POSITIVE);
         let virtually = self.virtual_seconds;
         writeln!(f, "  time     {virtually:.1} s virtual, {:.1} s real: {rate:.0} RPCs/s", self.seconds)?;
-        let [early, half, late] = self.resident.map(|bytes| bytes as f64 / 1e6);
-        writeln!(f, "  memory   {early:.1} MB at 10%, {half:.1} MB at 50%, {late:.1} MB at the end")?;
-        if !self.is_flat() {
-            let (grown, allowed) = ((self.resident[2] - self.resident[0]) as f64 / 1e6, FLAT as f64 / 1e6);
-            writeln!(
-                f,
-                "  WRONG    memory grew by {grown:.1} MB from 10% to the end; {allowed:.1} MB are allowed"
-            )?;
+        let [early, half, late] = self.resident.map(|bytes| {
+            bytes.map_or_else(|| "not measured".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6))
+        });
+        writeln!(f, "  memory   {early} at 10%, {half} at 50%, {late} at the end")?;
+        match self.growth() {
+            None => writeln!(f, "  memory   too short a soak to say whether it grows")?,
+            Some(grown) if grown > FLAT => {
+                let (grown, allowed) = (grown as f64 / 1e6, FLAT as f64 / 1e6);
+                writeln!(
+                    f,
+                    "  WRONG    memory grew by {grown:.1} MB to the end; {allowed:.1} MB are allowed"
+                )?;
+            }
+            Some(_) => {}
         }
         for (error, times) in &self.errors {
             writeln!(f, "  error    {times} x {error}")?;

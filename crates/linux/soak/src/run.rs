@@ -16,6 +16,8 @@ use crate::station::Station;
 const HANGS: Picos = Picos::from_secs(60);
 /// After this long all hosts have dropped the state of ended connections.
 const FORGOTTEN: Picos = Picos::from_secs(40);
+/// Until then memory grows with what hosts remember of ended connections, about 5 s of them, and says nothing about leaks.
+const SETTLED: Instant = Instant::ZERO.after(Picos::from_secs(8));
 /// Downtime of a crashed host, and of a crashed application.
 const HOST_AWAY: Picos = Picos::from_millis(20);
 const APPLICATION_AWAY: Picos = Picos::from_millis(2);
@@ -121,7 +123,9 @@ impl World {
 
     /// Injects the faults that are due at the progress `done`.
     fn act(&mut self, done: f64) {
-        self.looks.look(done, memory::resident);
+        if self.now >= SETTLED {
+            self.looks.look(done, memory::resident);
+        }
         while let Some((_, act)) = self.acts.pop_front_if(|(at, _)| *at <= done) {
             match act {
                 Act::Restart => self.network.restart(self.now),

@@ -131,7 +131,7 @@ fn direct(
     stage: &mut Stage,
     kills: u32,
     told: &mut impl FnMut(f64),
-) -> io::Result<[u64; 3]> {
+) -> io::Result<[Option<u64>; 3]> {
     let mut next = (0..kills).map(|at| (f64::from(at) + 0.5) / f64::from(kills)).peekable();
     let mut looks = Looks::default();
     loop {
