@@ -17,12 +17,16 @@ fn soak(killed: Killed, encrypted: bool) -> Report {
 
 #[test]
 fn a_process_with_its_host_is_killed() {
-    [false, true].map(|encrypted| soak(Killed::Peer, encrypted));
+    for encrypted in [false, true] {
+        soak(Killed::Peer, encrypted);
+    }
 }
 
 #[test]
 fn an_application_is_killed() {
-    [false, true].map(|encrypted| soak(Killed::Application, encrypted));
+    for encrypted in [false, true] {
+        soak(Killed::Application, encrypted);
+    }
 }
 
 #[test]
