@@ -20,7 +20,7 @@ NUMBERS = {"u64": "int", "u32": "int", "f64": "float", "bool": "bool", "String":
 
 def structs() -> dict[str, dict[str, str]]:
     """The types of the fields of each struct in the summary, as Python writes them."""
-    text = (RECORD / "summary.rs").read_text() + (RECORD / "spread.rs").read_text()
+    text = "".join((RECORD / name).read_text() for name in ("summary.rs", "counts.rs", "spread.rs"))
     found = re.findall(r"pub struct (\w+) \{\n(.*?)\n\}", text, re.DOTALL)
     fields = {name: re.findall(r"^    pub (\w+): (.+),$", body, re.MULTILINE) for name, body in found}
     return {

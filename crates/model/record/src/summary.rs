@@ -4,7 +4,8 @@ use pullnet_probes::gbps;
 use pullnet_units::{Instant, Picos};
 use serde::Serialize;
 
-use crate::raw::{FlowRow, HostRow, PacketCounts, RunRecord, StuckFlow};
+use crate::counts::PacketCounts;
+use crate::raw::{FlowRow, HostRow, RunRecord, StuckFlow};
 use crate::spread::Spread;
 
 /// Properties of a run that the engine does not know.
