@@ -45,13 +45,9 @@ fuzz_target!(|input: &str| {
             break;
         }
     }
-    let totals = run.finish().totals;
-    let accounted =
-        totals.packets.data_delivered + totals.packets.headers_delivered + totals.packets.headers_returned;
-    assert_eq!(
-        totals.packets.data_sent,
-        accounted + totals.packets.data_dropped + totals.packets.data_lost + totals.packets.in_flight
-    );
+    let packets = run.finish().totals.packets;
+    let accounted = packets.data_delivered + packets.headers_delivered + packets.headers_returned;
+    assert_eq!(packets.data_sent, accounted + packets.data_dropped + packets.data_lost + packets.in_flight);
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

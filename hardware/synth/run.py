@@ -45,7 +45,7 @@ JOBS = {
 # of such a read needs no logic.
 # Width of the shift registers around a module: Yosys cannot follow longer ones of fewer pins.
 PINS = 32
-# How a whole switch is placed and routed: the default placer leaves cells far from those that they belong to.
+# Options for a whole switch. The default placer puts connected cells far apart.
 WHOLE = ["--placer", "static", "--router", "router2", "--lpf", "synth/pins.lpf"]
 # Reports of nextpnr.
 PLACED, ROUTED = ".placed", ".routed"
@@ -138,19 +138,20 @@ def nextpnr() -> str:
 def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]:
     """Clock that place and route reaches, with the ends of the slowest path; or an estimate after placement."""
     report = path(out, name, ROUTED if whole else PLACED)
-    if not current(report, netlist):
+    log = path(out, name, f"{report.suffix}.log")
+    if not (current(report, netlist) and current(log, netlist)):
         command = [nextpnr(), "--85k", "--package", "CABGA756", "--speed", "8", "--json", str(netlist)]
         command += WHOLE if JOBS[name][0] == "top_ecp5" else ["--lpf-allow-unconstrained"]
         command += ["--freq", "100", "--timing-allow-fail", "--seed", "1", "--quiet", "--report", str(report)]
-        command += ["--log", str(path(out, name, f"{report.suffix}.log"))]
+        command += ["--log", str(log)]
         command += ["--textcfg", str(path(out, name, ".cfg"))] if whole else ["--no-route"]
         done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"place and route of {name} failed:\n{done.stderr[-2000:]}")
     if not whole:
         # The report of nextpnr 0.7 has no clocks before routing.
-        log = (HARDWARE / path(out, name, f"{report.suffix}.log")).read_text(encoding="utf-8")
-        return {"estimate_mhz": min(float(mhz) for mhz in re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", log))}
+        clocks = re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", (HARDWARE / log).read_text(encoding="utf-8"))
+        return {"estimate_mhz": min(map(float, clocks))}
     found = json.loads((HARDWARE / report).read_text(encoding="utf-8"))
     clock, reached = min(found["fmax"].items(), key=lambda one: float(one[1]["achieved"]))
     steps = next(one["path"] for one in found["critical_paths"] if one["from"] == one["to"] == f"posedge {clock}")

@@ -63,7 +63,7 @@ pub const fn flag(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-/// What a data packet of most protocols says: which packet of which connection it is.
+/// The identity of a data packet: its connection, its number, and whether it is the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataPacket {
     /// The sender's connection.

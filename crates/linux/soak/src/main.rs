@@ -111,6 +111,9 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
             }
             "--encrypted" => asked.encrypted = true,
             "--json" => asked.json = true,
+            option if option.starts_with('-') => {
+                return Err(format!("{option:?} is no option; --help lists them"));
+            }
             name => asked.wrongs.push(named(name)?),
         }
     }

@@ -5,8 +5,7 @@ use std::ops::{Deref, DerefMut};
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
-/// Bytes of which one, at a chosen offset, begins a cache line. The kernel copies whole lines about twice as fast as bytes that lie
-/// across them.
+/// A buffer in which the byte at a chosen offset begins a cache line. The kernel copies aligned bytes about twice as fast.
 #[derive(Debug)]
 pub(super) struct Lines {
     bytes: Vec<u8>,

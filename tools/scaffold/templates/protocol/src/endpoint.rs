@@ -3,8 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq, Received,
-    SendCounts, Side, TimerKind, Transmit, WireLen,
+    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq,
+    Received, SendCounts, Side, TimerKind, Transmit, WireLen,
 };
 use pullnet_units::{Instant, Picos};
 

@@ -3,7 +3,9 @@
 use pullnet_rng::Seed;
 use pullnet_stencil_name::{StencilName, StencilNameConfig, StencilNameEndpoint, StencilNameHeader};
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, DataPacket, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{
+    ConnId, DataPacket, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts,
+};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 const THERE: HostAddr = HostAddr(2);
