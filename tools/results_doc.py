@@ -15,18 +15,10 @@ TARGET = Path(__file__).parent.parent / "docs" / "results.md"
 SCENARIO = """
 name = "Every table"
 until = "all flows done"
-[topology]
-kind = "star"
-hosts = 3
-link = { rate = "10 Gbps", delay = "1 us" }
-[transport]
-kind = "ndp"
-[switch]
-kind = "trim"
-[[traffic]]
-kind = "incast"
-degree = 2
-size = "9000 B"
+topology = { kind = "star", hosts = 3, link = { rate = "10 Gbps", delay = "1 us" } }
+transport = { kind = "ndp" }
+switch = { kind = "trim" }
+traffic = [{ kind = "incast", degree = 2, size = "9000 B" }]
 [probes]
 """
 

@@ -10,7 +10,8 @@ use libfuzzer_sys::fuzz_target;
 use pullnet_host::{Engine, EngineOptions, Limits, StreamId, StreamOptions};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::{
-    Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, STAMP_MASK, Shape, emit, parse, switch, tag,
+    DataFields, Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, STAMP_MASK, Shape, emit, parse, switch,
+    tag,
 };
 
 /// One event: kind of packet or action, and three numbers.
@@ -92,7 +93,7 @@ impl World {
         let pull = (c & 2 != 0).then_some(b);
         let length = (c >> 4) % 1437;
         let shape = match kind & 7 {
-            0..=2 => Shape::Data {
+            0..=2 => Shape::Data(DataFields {
                 seq,
                 syn: c & 4 == 0,
                 last: c & 8 != 0,
@@ -102,7 +103,7 @@ impl World {
                 service: a >> 12,
                 priority: c as u8,
                 stamp: if c & 4 == 0 { self.stamp } else { 0 },
-            },
+            }),
             3 => Shape::Ack { seq, also: c.into(), pull },
             4 => Shape::Nack { seq, pull },
             5 => Shape::Pull { number: b },

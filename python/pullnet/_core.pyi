@@ -151,12 +151,11 @@ class Simulation:
         """Simulates for about `seconds` on the wall, or to the end."""
     def stuck(self, since_ps: int, limit: int) -> list[Stuck]:
         """At most `limit` flows that have not moved since `since_ps`, those that have waited longest first."""
-    def finish(
-        self, interrupted: bool, stuck_after_ps: int, wall_s: float, cpu_s: float, peak_rss_bytes: int
-    ) -> Record:
+    def finish(self, interrupted: bool, stuck_after_ps: int, cost: tuple[float, float, int]) -> Record:
         """Ends the run, wherever it is.
 
-        Open flows that have stood still for `stuck_after_ps` are stuck. The cost is what was measured so far.
+        Open flows that have stood still for `stuck_after_ps` are stuck. The cost is what was measured so far:
+        wall-clock time and processor time in seconds, peak resident memory in bytes.
         """
 
 @final
@@ -567,14 +566,7 @@ class Play:
     def advance(self, seconds: float) -> bool:
         """Plays for `seconds` at most. True if the round has ended."""
     def finish(
-        self,
-        before: str,
-        after: str,
-        interrupted: bool,
-        stuck_after_ps: int,
-        wall_s: float,
-        cpu_s: float,
-        peak_rss_bytes: int,
+        self, before: str, after: str, interrupted: bool, stuck_after_ps: int, cost: tuple[float, float, int]
     ) -> Record:
         """Ends the round, wherever it is.
 

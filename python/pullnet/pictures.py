@@ -2,7 +2,21 @@
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Titled:
+    """What every picture has."""
+
+    name: str
+    """Of the file, without ending."""
+    title: str
+    x: str
+    """Name and unit of the horizontal axis."""
+    y: str
+    """Name and unit of the vertical axis."""
 
 
 def write(

@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pullnet_qdisc::{Trim, TrimConfig};
 use pullnet_switch::{Entry, Fabric, FabricSettings, Mac, Ndp, PortSettings, Selection, Silent, Slot};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
-use pullnet_wire::{Marks, PORT, Packet, Route, Shape, emit};
+use pullnet_wire::{DataFields, Marks, PORT, Packet, Route, Shape, emit};
 
 const HOSTS: u32 = 8;
 const FRAMES: u64 = 7_000;
@@ -18,17 +18,8 @@ fn frame(from: u32, length: usize) -> Vec<u8> {
     let (from_mac, to_mac, from, to) = (mac(from), mac(0), ip(from), ip(0));
     let route = Route { from_mac, to_mac, from, to, from_port: Route::port_of(0), to_port: PORT };
     let payload = vec![0; length - 68];
-    let shape = Shape::Data {
-        seq: 1,
-        syn: false,
-        last: false,
-        pulled: false,
-        again: false,
-        length: payload.len() as u16,
-        service: 1,
-        priority: 0,
-        stamp: 0,
-    };
+    let shape =
+        Shape::Data(DataFields { seq: 1, length: payload.len() as u16, service: 1, ..DataFields::default() });
     let mut out = vec![0; length];
     let packet = Packet { home: PORT, conn: 1, tag: 9, shape };
     emit(&mut out, &route, &Marks::default(), &packet, &payload).expect("it fits");
@@ -37,7 +28,7 @@ fn frame(from: u32, length: usize) -> Vec<u8> {
 
 /// Seven hosts send to one, each at the fraction `share` of its rate.
 fn run(frames: &[Vec<u8>], rate: BitsPerSec, gap: Picos) -> u64 {
-    let port = PortSettings { node: NodeId::new(0), rate, delay: Picos::ZERO, paced: true, peer: None };
+    let port = PortSettings { paced: true, ..PortSettings::outside(NodeId::new(0), rate) };
     let ports = [port; HOSTS as usize];
     let mut fabric = Fabric::<Trim<Slot>, _, _>::new(
         &TrimConfig::default(),

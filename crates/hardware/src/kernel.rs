@@ -2,7 +2,7 @@
 
 use pullnet_qdisc::{Trim, TrimConfig};
 use pullnet_switch::{Fabric, Ndp, Silent, Slot};
-use pullnet_units::{BitsPerSec, Bytes, NodeId, Picos, PortId, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, NodeId, PortId, QueueSize};
 
 use crate::agreement::{Frames, PORTS, Profile};
 
@@ -33,13 +33,7 @@ struct Idle(Fabric<Trim<Slot>, Ndp, Silent>);
 
 impl Idle {
     fn new(profile: &Profile, queues: &TrimConfig) -> Self {
-        let port = pullnet_switch::PortSettings {
-            node: NodeId::new(0),
-            rate: BitsPerSec::gbps(10),
-            delay: Picos::ZERO,
-            paced: false,
-            peer: None,
-        };
+        let port = pullnet_switch::PortSettings::outside(NodeId::new(0), BitsPerSec::gbps(10));
         let mut fabric = Fabric::new(queues, profile.fabric(), &[port; PORTS], Ndp::default(), Silent)
             .expect("ports without peers are right");
         Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId::new(0), mac, entry));

@@ -124,13 +124,7 @@ fn damaged_programs_are_refused() {
 }
 
 fn fabric(profile: &Profile) -> Fabric<Trim<Slot>, Ndp, Silent> {
-    let port = PortSettings {
-        node: NodeId::new(0),
-        rate: BitsPerSec::gbps(10),
-        delay: Picos::ZERO,
-        paced: false,
-        peer: None,
-    };
+    let port = PortSettings::outside(NodeId::new(0), BitsPerSec::gbps(10));
     let mut fabric =
         Fabric::new(&profile.trim(), profile.fabric(), &[port; PORTS], Ndp::default(), Silent).unwrap();
     Profile::entries().for_each(|(mac, entry)| fabric.forward(NodeId::new(0), mac, entry));

@@ -124,13 +124,10 @@ impl Simulation {
         py: Python<'_>,
         interrupted: bool,
         stuck_after_ps: u64,
-        wall_s: f64,
-        cpu_s: f64,
-        peak_rss_bytes: u64,
+        cost: Measured,
     ) -> PyResult<Record> {
         let state = self.take(py)?;
         let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
-        let cost = Cost { wall_s, cpu_s, peak_rss_bytes };
         fault::guarded(py, move || Record::of(&state.run.finish(), about, cost))
     }
 }
@@ -146,9 +143,13 @@ impl Simulation {
     }
 }
 
+/// Cost of a run so far: wall-clock time and processor time in seconds, peak resident memory in bytes.
+pub(crate) type Measured = (f64, f64, u64);
+
 impl Record {
     /// The summary and the tables of a run.
-    pub fn of(record: &RunRecord, about: About, cost: Cost) -> Self {
+    pub fn of(record: &RunRecord, about: About, (wall_s, cpu_s, peak_rss_bytes): Measured) -> Self {
+        let cost = Cost { wall_s, cpu_s, peak_rss_bytes };
         let summary = Summary::of(record, about, cost).to_json();
         Self { summary, left_out: record.left_out.clone(), tables: Mutex::new(tables(record)) }
     }

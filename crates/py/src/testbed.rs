@@ -4,14 +4,14 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use pullnet_record::{About, Cost};
+use pullnet_record::About;
 use pullnet_testbed::rpc::{CallTimes, Calls, Carrier, CongestionControl, End};
 use pullnet_testbed::{PlayError, PortCounts};
 use pullnet_units::Picos;
 use pyo3::prelude::*;
 
 use crate::scenario::{Scenario, notices};
-use crate::simulation::Record;
+use crate::simulation::{Measured, Record};
 use crate::{errors, fault};
 
 /// The hosts of a testbed, in the calling thread.
@@ -77,7 +77,6 @@ impl Play {
 
     /// Ends the round in its current state. `before` and `after` are `status` answers of the switches, as JSON. Open flows
     /// without progress for `stuck_after_ps` count as stuck.
-    #[expect(clippy::too_many_arguments, reason = "what only the caller can measure, each by its name")]
     fn finish(
         &self,
         py: Python<'_>,
@@ -85,9 +84,7 @@ impl Play {
         after: &str,
         interrupted: bool,
         stuck_after_ps: u64,
-        wall_s: f64,
-        cpu_s: f64,
-        peak_rss_bytes: u64,
+        cost: Measured,
     ) -> PyResult<Record> {
         let ports = counted(before, after);
         let ports =
@@ -95,7 +92,7 @@ impl Play {
         let record = self.with(py, move |play| Ok(play.finish(&ports)))?;
         let record = record.ok_or_else(|| errors::internal(py, "no round has begun".to_owned()))?;
         let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
-        Ok(Record::of(&record, about, Cost { wall_s, cpu_s, peak_rss_bytes }))
+        Ok(Record::of(&record, about, cost))
     }
 }
 

@@ -103,7 +103,7 @@ fn enter_ideals<W: Words>(net: &Network<W>, builder: &mut RecordBuilder) {
         let row = &mut builder.flows_mut()[number];
         if let (Some(size), Some(received)) = (row.size, row.received) {
             let (topology, faults) = (net.topology(), &net.scenario.faults);
-            let framing = net.framings[usize::from(row.transport)];
+            let framing = net.framings[usize::from(row.labels.transport)];
             let (span, part) = ((row.start, received), size.div_ceil(senders.len() as u64));
             let ideal = |src: &HostId| {
                 topology.ideal_fct_under(faults, span, (*src, row.dst), part, framing.mtu, framing.header)

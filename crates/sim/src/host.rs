@@ -13,7 +13,7 @@ use pullnet_transport::{
     Class, FailureReason, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received, SendCounts,
     Source, Transmit, Transport, Words,
 };
-use pullnet_units::{HostId, Instant, PathLabel};
+use pullnet_units::{HostId, Instant, Labels, PathLabel};
 use pullnet_workload::{FlowStart, Instruction, Join, Part};
 
 use crate::agenda::NOT_ARMED;
@@ -237,23 +237,17 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.next_start = self.starts.front().map_or(Instant::NEVER, |start| start.at);
         self.application.iter_mut().for_each(|application| application.begin(&start));
         let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
-        let flow = FlowSpec {
-            conn: conn_of(start.flow),
-            to,
-            size: start.size,
-            priority: start.priority,
-            paths,
-            deadline: start.deadline,
-            tenant: start.tenant,
-        };
+        let Labels { priority, transport, deadline, tenant, .. } = start.labels;
+        let (conn, size) = (conn_of(start.flow), start.size);
+        let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         match start.part {
             Some(Part { join: Join::Multicast, of, .. }) => {
-                self.start_group(cx, now, (start.transport, flow), of.into());
+                self.start_group(cx, now, (transport, flow), of.into());
             }
             Some(Part { join: Join::Sources, index, of }) => {
-                self.transport.open_source(now, start.transport, flow, Source { index, of });
+                self.transport.open_source(now, transport, flow, Source { index, of });
             }
-            _ => self.transport.open(now, start.transport, flow),
+            _ => self.transport.open(now, transport, flow),
         }
     }
 

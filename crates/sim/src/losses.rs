@@ -105,34 +105,10 @@ impl Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pullnet_units::{HostId, Instant};
+    use pullnet_units::HostId;
 
     fn row() -> FlowRow {
-        FlowRow {
-            src: HostId::new(0),
-            dst: HostId::new(1),
-            size: None,
-            start: Instant(0),
-            received: None,
-            acknowledged: None,
-            failed: None,
-            delivered: 0,
-            delivered_in_window: 0,
-            ideal: None,
-            priority: 0,
-            tag: 0,
-            transport: 0,
-            deadline: None,
-            tenant: 0,
-            coflow: None,
-            session: 0,
-            senders: 1,
-            packets_sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            unexplained: 0,
-            lost: 0,
-        }
+        FlowRow { dst: HostId::new(1), senders: 1, ..FlowRow::default() }
     }
 
     /// Lost and unexplained of two flows; each lost packet is lost on a link of its own.

@@ -82,7 +82,7 @@ fn key(per: Per, flow: FlowId, flows: &[FlowRow]) -> SeriesKey {
         Per::Total => SeriesKey::Total,
         Per::Host => SeriesKey::Host(flows[flow.index()].dst),
         Per::Flow => SeriesKey::Flow(flow),
-        Per::Tag => SeriesKey::Tag(flows[flow.index()].tag),
+        Per::Tag => SeriesKey::Tag(flows[flow.index()].labels.tag),
     }
 }
 

@@ -6,32 +6,23 @@ import typer
 
 from pullnet import json_text
 from pullnet.cli.diff import text
-from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
+from pullnet.cli.testbed import HostCore, Json, Place, Prefer, on_testbed
 from pullnet.runs.scenario import compiled
 
 if TYPE_CHECKING:
     from pullnet.testbed.compare import Comparison, Row
 
 
-def compare(
-    file: File,
-    name: Name = None,
-    mtu: Mtu = None,
-    settings: Settings = None,
-    core: Core = 1,
-    spin: Spin = True,
-    host_core: HostCore = 0,
-    prefer: Prefer = "group",
-    as_json: Json = False,
-) -> None:
+@on_testbed(spin=True)
+def compare(place: Place, host_core: HostCore = 0, prefer: Prefer = "group", as_json: Json = False) -> None:
     """Run a scenario in the simulator and on its testbed, and show what both made of it and where they part."""
-    from pullnet.testbed import bed as beds
     from pullnet.testbed.compare import PROBES
     from pullnet.testbed.compare import compare as both
     from pullnet.testbed.play import Manner
 
-    scenario = compiled(file, set=[*(settings or []), *(f"{path}={value}" for path, value in PROBES.items())])
-    with brought_up(beds.read(file, name, mtu, settings, spin=spin), core) as bed:
+    probes = [f"{path}={value}" for path, value in PROBES.items()]
+    scenario = compiled(place.file, set=[*(place.settings or []), *probes])
+    with place.brought_up() as bed:
         found = both(bed, scenario, Manner(host_core, prefer))
     if as_json:
         typer.echo(json_text.dumps(found.as_dict()))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pullnet import json_text
-from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
+from pullnet.cli.options import out_directory
+from pullnet.cli.testbed import HostCore, Json, Place, Prefer, on_testbed
 from pullnet.results.directory import default_directory
 from pullnet.runs.scenario import compiled, override_pairs
 
@@ -18,26 +19,13 @@ if TYPE_CHECKING:
 ENDED_EARLY = 3
 
 
+@on_testbed(spin=True)
 def play(
-    file: File,
-    name: Name = None,
-    mtu: Mtu = None,
-    settings: Settings = None,
-    core: Core = 1,
-    spin: Spin = True,
+    place: Place,
     host_core: HostCore = 0,
     prefer: Prefer = "group",
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Where the result goes; results/NAME-linux-SEED if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    out: Annotated[Path | None, out_directory("Where the result goes; results/NAME-linux-SEED if not given.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -46,15 +34,15 @@ def play(
     The testbed is made for it and taken down afterwards unless it is up already. Wall-clock times of a shared machine
     are indications.
     """
-    from pullnet.testbed import bed as beds
     from pullnet.testbed.play import Manner
     from pullnet.testbed.play import play as play_rounds
 
-    scenario = compiled(file, set=settings or [])
-    place = out or default_directory(f"{scenario.name} linux", scenario.seed, settings=override_pairs(settings or []))
-    with brought_up(beds.read(file, name, mtu, settings, spin=spin), core) as bed:
+    settings = place.settings or []
+    scenario = compiled(place.file, set=settings)
+    directory = out or default_directory(f"{scenario.name} linux", scenario.seed, settings=override_pairs(settings))
+    with place.brought_up() as bed:
         manner = Manner(host_core, prefer)
-        results = play_rounds(bed, scenario, rounds=rounds, out=place, force=force, manner=manner)
+        results = play_rounds(bed, scenario, rounds=rounds, out=directory, force=force, manner=manner)
     _tell(results, single=rounds == 1, as_json=as_json)
     raise typer.Exit(0 if all(result.summary.complete for result in results) else ENDED_EARLY)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pullnet.cli.options import out_directory
 from pullnet.errors import InputError
 
 
@@ -25,13 +26,7 @@ def reproduce(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Where runs, figures and verdicts go; runs that are there are not repeated.",
-        ),
+        Path | None, out_directory("Where runs, figures and verdicts go; runs that are there are not repeated.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs side by side.")] = 1,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pullnet import _core, json_text
+from pullnet.cli.options import out_directory
 from pullnet.errors import InputError
 from pullnet.results.directory import default_directory, refuse_existing, unfinished
 from pullnet.results.result import Result
@@ -84,12 +85,8 @@ def run(
     threads: Annotated[int, typer.Option(help="Threads; no result depends on them.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Where the result goes; results/NAME-SEED if not given, and with --set a short hash of the settings.",
-            show_default=False,
+        out_directory(
+            "Where the result goes; results/NAME-SEED if not given, and with --set a short hash of the settings."
         ),
     ] = None,
     silence: Silence = None,

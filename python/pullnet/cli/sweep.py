@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pullnet import json_text
+from pullnet.cli.options import out_directory
 from pullnet.cli.run import ENDED_EARLY, Settings, Silence
 from pullnet.errors import InputError
 from pullnet.results.directory import sweep_directory
@@ -36,13 +37,7 @@ Seeds = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="DIR",
-        help="Where the sweep goes; results/NAME-sweep if not given. Runs that are there are not repeated.",
-        show_default=False,
-    ),
+    out_directory("Where the sweep goes; results/NAME-sweep if not given. Runs that are there are not repeated."),
 ]
 Keep = Annotated[
     Many,

@@ -1,10 +1,13 @@
 """`pullnet testbed`."""
 
 import contextlib
+import functools
+import inspect
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,35 +53,70 @@ Prefer = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@contextlib.contextmanager
-def brought_up(plan: "Plan", core: int) -> Iterator["Bed"]:
-    """Give a testbed, which is taken down afterwards unless it was up before."""
-    from pullnet.testbed import bed as beds
-    from pullnet.testbed import state
+@dataclass(frozen=True)
+class Place:
+    """The testbed that a command works on: the options that such commands have in common."""
 
-    was_up = state.load(plan.name) is not None
-    bed = beds.up(plan, core=core)
-    try:
-        yield bed
-    finally:
-        if not was_up:
-            beds.down(plan.file, plan.name)
+    file: File
+    name: Name = None
+    mtu: Mtu = None
+    settings: Settings = None
+    core: Core = 1
+    spin: Spin = False
+
+    def plan(self) -> "Plan":
+        """Plan the testbed."""
+        from pullnet.testbed import bed as beds
+
+        return beds.read(self.file, self.name, self.mtu, self.settings, spin=self.spin)
+
+    @contextlib.contextmanager
+    def brought_up(self) -> Iterator["Bed"]:
+        """Give the testbed, which is taken down afterwards unless it was up before."""
+        from pullnet.testbed import bed as beds
+        from pullnet.testbed import state
+
+        plan = self.plan()
+        was_up = state.load(plan.name) is not None
+        bed = beds.up(plan, core=self.core)
+        try:
+            yield bed
+        finally:
+            if not was_up:
+                beds.down(plan.file, plan.name)
+
+
+def on_testbed(*, spin: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function whose first parameter is a `Place`: the fields of `Place` become its options.
+
+    `spin` is the default of that option.
+    """
+    place = list(inspect.signature(Place).parameters.values())
+    place = [each.replace(default=spin) if each.name == "spin" else each for each in place]
+
+    def command(function: Callable[..., None]) -> Callable[..., None]:
+        _, *own = inspect.signature(function).parameters.values()
+        # Python wants parameters without a default first. The order of the others is that of the help text.
+        parameters = sorted([*place, *own], key=lambda each: each.default is not inspect.Parameter.empty)
+
+        @functools.wraps(function)
+        def called(**given: Any) -> None:
+            function(Place(**{each.name: given.pop(each.name) for each in place}), **given)
+
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return command
 
 
 @testbed.command()
-def up(
-    file: File,
-    name: Name = None,
-    mtu: Mtu = None,
-    settings: Settings = None,
-    core: Core = 1,
-    spin: Spin = False,
-    as_json: Json = False,
-) -> None:
+@on_testbed()
+def up(place: Place, as_json: Json = False) -> None:
     """Make the testbed. Does nothing if it is up already; removes what it made if it cannot be completed."""
     from pullnet.testbed import bed as beds
 
-    bed = beds.up(beds.read(file, name, mtu, settings, spin=spin), core=core)
+    bed = beds.up(place.plan(), core=place.core)
     rows = [
         {"name": host.name, "namespace": bed.plan.namespace(host.name), "ip": host.ip, "mac": host.mac}
         for host in bed.plan.hosts
@@ -93,20 +131,14 @@ def up(
 
 
 @testbed.command(context_settings={"ignore_unknown_options": True})
+@on_testbed()
 def run(
-    file: File,
+    place: Place,
     host: Annotated[str, typer.Argument(help="Name of a host, for instance h0.", show_default=False)],
     command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
-    name: Name = None,
-    mtu: Mtu = None,
-    settings: Settings = None,
-    core: Core = 1,
-    spin: Spin = False,
 ) -> None:
     """Run a command on a host. A testbed that is not up is made for it, and taken down afterwards."""
-    from pullnet.testbed import bed as beds
-
-    with brought_up(beds.read(file, name, mtu, settings, spin=spin), core) as bed:
+    with place.brought_up() as bed:
         status = subprocess.run(bed.command(host, command), check=False).returncode
     raise typer.Exit(status)
 
@@ -129,13 +161,9 @@ def down(
 
 
 @testbed.command()
+@on_testbed()
 def incast(
-    file: File,
-    name: Name = None,
-    mtu: Mtu = None,
-    settings: Settings = None,
-    core: Core = 1,
-    spin: Spin = False,
+    place: Place,
     congestion_control: Annotated[str, typer.Option(help="Congestion control of kernel TCP, named always.")] = "cubic",
     size: Annotated[int, typer.Option(min=1, help="Bytes of each sender.")] = 450_000,
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 20,
@@ -146,11 +174,9 @@ def incast(
 
     Wall-clock times of a shared machine are indications: compare runs of one session by their ratios.
     """
-    from pullnet.testbed import bed as beds
     from pullnet.testbed import incast as baseline
 
-    plan = beds.read(file, name, mtu, settings, spin=spin)
-    with brought_up(plan, core) as bed, scheduling.for_a_while(scheduling.Schedule(host_core, "group")):
+    with place.brought_up() as bed, scheduling.for_a_while(scheduling.Schedule(host_core, "group")):
         found = baseline.incast(bed, size=size, rounds=rounds, congestion_control=congestion_control)
     if as_json:
         typer.echo(json_text.dumps(found.as_dict()))

@@ -11,13 +11,9 @@ Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(pictures.Titled):
     """A plot of named series: our results as lines, and the paper's as marks."""
 
-    name: str
-    title: str
-    x: str
-    y: str
     ours: dict[str, Points]
     paper: dict[str, Points] = field(default_factory=dict)
     log: bool = False

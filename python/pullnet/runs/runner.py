@@ -126,7 +126,7 @@ def simulate(
     simulation = Simulation(scenario, threads, available_bytes())
     drive(simulation, watchers, interruption)
     cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
-    record = simulation.finish(interruption.asked, stall_after_ps, *cost)
+    record = simulation.finish(interruption.asked, stall_after_ps, cost)
     return result_of(record, text)
 
 

@@ -80,4 +80,4 @@ def _round(
         while not hosts.advance(_SLICE_S) and not interruption.asked:
             pass
     cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
-    return hosts.finish(before, json.dumps(bed.status()), interruption.asked, stall_after_ps, *cost)
+    return hosts.finish(before, json.dumps(bed.status()), interruption.asked, stall_after_ps, cost)

@@ -94,19 +94,6 @@ impl Item for Packet {
     fn trim(&mut self, bytes: u32) {
         self.0 = bytes;
     }
-    fn returnable(&self) -> bool {
-        false
-    }
-    fn priority(&self) -> u8 {
-        0
-    }
-    fn ect(&self) -> bool {
-        false
-    }
-    fn mark(&mut self) {}
-    fn ingress(&self) -> u16 {
-        0
-    }
 }
 
 /// Surroundings of a queue that counts trims.

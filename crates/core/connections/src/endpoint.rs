@@ -7,8 +7,8 @@
 use core::ops::{Deref, DerefMut};
 
 use pullnet_transport::{
-    ConnId, Deadline, Event, FailureReason, FlowSpec, FlowStatus, Header, HostAddr, Received, SendCounts,
-    TimerKind, Transmit, Transport,
+    ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, Header, HostAddr, Received,
+    SendCounts, TimerKind, Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -27,15 +27,15 @@ pub trait Rules: Sized {
     /// The receiving half of a flow.
     type Receiver;
     /// Description of the event that a sender waits for while its timer runs.
-    const SENDER_TIMER: TimerKind;
+    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
     /// Description of the event that a receiver waits for while its timer runs.
-    const RECEIVER_TIMER: TimerKind;
+    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     /// Payload of a full packet. Bytes.
     fn mtu(&self) -> u64;
     /// Opens a flow of `packets`; its connection number is free.
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets);
-    /// A packet has arrived.
+    /// A packet has arrived whole. One that has lost its payload on the way is not seen: it counts as lost.
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<Self::Header>);
     /// The timer of a sender is due.
     fn sender_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32);
@@ -303,7 +303,9 @@ impl<R: Rules> Transport for Endpoint<R> {
     }
 
     fn handle(&mut self, now: Instant, packet: Received<R::Header>) {
-        self.rules.handle(&mut self.flows, now, packet);
+        if packet.fate == Fate::Whole {
+            self.rules.handle(&mut self.flows, now, packet);
+        }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -321,10 +323,7 @@ impl<R: Rules> Transport for Endpoint<R> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<R::Header>> {
-        match self.flows.control.pop() {
-            Some(packet) => Some(packet),
-            None => self.rules.transmit(&mut self.flows, now),
-        }
+        self.flows.control.pop().or_else(|| self.rules.transmit(&mut self.flows, now))
     }
 
     #[inline]

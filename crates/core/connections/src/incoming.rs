@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, DataPacket, Event, FlowStatus, HostAddr};
+use pullnet_transport::{ConnId, CumulativeAck, DataPacket, Event, FlowStatus, HostAddr};
 use pullnet_units::{Instant, PacketSeq, Picos};
 
 use crate::endpoint::{Flows, Known, Rules};
@@ -60,6 +60,12 @@ impl Incoming {
         self.total.is_some_and(|total| self.received.cumulative() >= total)
     }
 
+    /// Acknowledges what has arrived, in answer to the data packet `answers`.
+    pub fn ack(&self, answers: Option<u32>) -> CumulativeAck {
+        let (cumulative, finished) = (self.cumulative(), self.is_complete());
+        CumulativeAck { conn: self.conn, cumulative, answers, finished }
+    }
+
     /// State of the flow.
     pub fn status(&self) -> FlowStatus {
         FlowStatus::of_receiver(self.peer, self.conn, self.bytes, self.last_progress)
@@ -77,15 +83,13 @@ pub enum Admitted {
     Stray,
 }
 
-/// Content of the ACK of a data packet, and its paths.
+/// The ACK of a data packet, and its paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Receipt {
     /// Number of paths to the sender, and the one of this flow.
     pub paths: (u16, u16),
-    /// Every packet below this number has arrived; 0 if the flow had ended before.
-    pub cumulative: u32,
-    /// The whole flow has arrived.
-    pub finished: bool,
+    /// The ACK. If the flow had ended before, its `cumulative` is 0.
+    pub ack: CumulativeAck,
     /// The packet had arrived before.
     pub repeated: bool,
 }
@@ -129,21 +133,18 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
         let slot = match self.admit(now, (from, data.conn), silence, paths) {
             Admitted::Open(slot) => slot,
             Admitted::Ended(paths) => {
-                return Some(Receipt { paths, cumulative: 0, finished: true, repeated: true });
+                let (conn, answers) = (data.conn, Some(data.seq));
+                let ack = CumulativeAck { conn, cumulative: 0, answers, finished: true };
+                return Some(Receipt { paths, ack, repeated: true });
             }
             Admitted::Stray => return None,
         };
-        let (receiver, noted) = self.take_data(now, slot, (data.seq, data.last), bytes)?;
-        let receipt = Receipt {
-            paths: receiver.paths,
-            cumulative: receiver.cumulative(),
-            finished: receiver.is_complete(),
-            repeated: noted != Noted::New,
-        };
-        if receipt.finished {
+        let (receiver, noted) = self.take_data(now, slot, data, bytes)?;
+        let (paths, ack) = (receiver.paths, receiver.ack(Some(data.seq)));
+        if ack.finished {
             self.finish(now, slot, from, data.conn);
         }
-        Some(receipt)
+        Some(Receipt { paths, ack, repeated: noted != Noted::New })
     }
 
     /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. Returns both; `None` as by
@@ -152,13 +153,13 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
         &mut self,
         now: Instant,
         slot: u32,
-        (seq, last): (u32, bool),
+        data: DataPacket,
         bytes: u32,
     ) -> Option<(&mut Incoming, Noted)> {
         let receiver = self.receivers.get_mut(slot)?;
-        let noted = receiver.on_data(now, seq, last, bytes)?;
+        let noted = receiver.on_data(now, data.seq, data.last, bytes)?;
         if noted == Noted::New {
-            self.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
+            self.events.push(Event::Delivered { slot, seq: PacketSeq::new(data.seq), bytes });
         }
         Some((receiver, noted))
     }

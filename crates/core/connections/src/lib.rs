@@ -20,14 +20,14 @@ mod table;
 mod timers;
 
 pub use asking::{
-    Ack, Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
+    Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time, transmission_work,
 };
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
 pub use incoming::{Admitted, Incoming, Receipt};
 pub use outstanding::Outstanding;
-pub use packets::FlowPackets;
+pub use packets::{FlowPackets, Target};
 pub use received::{Noted, ReceivedSet, WINDOW};
 pub use round_robin::RoundRobin;
 pub use scattered::ScatteredPackets;

@@ -1,4 +1,4 @@
-use pullnet_transport::{FailureReason, FlowSpec};
+use pullnet_transport::{ConnId, FailureReason, FlowSpec, HostAddr};
 
 /// Most packets of a flow: numbers have 32 bits, and the largest one stands for an endless flow.
 const MOST: u64 = u32::MAX as u64 - 1;
@@ -11,6 +11,29 @@ pub struct FlowPackets {
     /// Payload of a full packet, and of the last one. Bytes.
     full: u32,
     last: u32,
+}
+
+/// Where the packets of a flow go, and by which paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The receiver.
+    pub to: HostAddr,
+    /// The sender's number for the flow.
+    pub conn: ConnId,
+    /// Priority in the host's transmit queue.
+    pub priority: u8,
+    /// Number of paths to the receiver, at least 1.
+    pub paths: u16,
+    /// The path of the flow, if all its packets have the same.
+    pub path: u16,
+}
+
+impl Target {
+    /// The target of `flow`, by `path` if its packets have one path.
+    pub fn of(flow: &FlowSpec, path: u16) -> Self {
+        let FlowSpec { to, conn, priority, paths, .. } = *flow;
+        Self { to, conn, priority, paths: paths.max(1), path }
+    }
 }
 
 impl FlowPackets {

@@ -1,6 +1,6 @@
 use alloc::collections::VecDeque;
 
-use pullnet_transport::SendCounts;
+use pullnet_transport::{CumulativeAck, SendCounts};
 use pullnet_units::Instant;
 
 use crate::packets::FlowPackets;
@@ -114,13 +114,12 @@ impl ScatteredPackets {
         self.next = self.first();
     }
 
-    /// Processes an ACK: all packets below `cumulative` have arrived, or all of the flow if it is `finished`, and it answers
-    /// the data packet `answers`. Calls `acknowledged` with the time of first transmission of each newly acknowledged packet.
+    /// Processes an ACK. Calls `acknowledged` with the time of first transmission of each newly acknowledged packet.
     /// Returns whether the oldest unacknowledged packet is among them.
     pub fn on_ack(
         &mut self,
         now: Instant,
-        (cumulative, answers, finished): (u32, Option<u32>, bool),
+        CumulativeAck { cumulative, answers, finished, .. }: CumulativeAck,
         mut acknowledged: impl FnMut(Instant),
     ) -> bool {
         let (before, count) = (self.first(), self.acked.count());
@@ -148,10 +147,14 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use pullnet_transport::FlowSpec;
+    use pullnet_transport::{ConnId, FlowSpec};
     use pullnet_units::Bytes;
 
     use super::*;
+
+    fn ack(cumulative: u32, answers: Option<u32>, finished: bool) -> CumulativeAck {
+        CumulativeAck { conn: ConnId::new(1), cumulative, answers, finished }
+    }
 
     fn five() -> ScatteredPackets {
         let flow = FlowSpec { size: Some(Bytes(4_100)), ..FlowSpec::default() };
@@ -171,10 +174,10 @@ mod tests {
         let mut packets = five();
         assert_eq!(send_all(&mut packets, 1, 3), [0, 1, 2]);
         let mut sent = vec![];
-        assert!(!packets.on_ack(Instant(9), (0, Some(2), false), |at| sent.push(at)), "0 is missing");
+        assert!(!packets.on_ack(Instant(9), ack(0, Some(2), false), |at| sent.push(at)), "0 is missing");
         assert_eq!((sent, packets.last_progress, packets.first()), (vec![Instant(1)], Instant(9), 0));
         assert_eq!(send_all(&mut packets, 10, 3), [3]);
-        assert!(packets.on_ack(Instant(11), (1, Some(0), false), |_| {}));
+        assert!(packets.on_ack(Instant(11), ack(1, Some(0), false), |_| {}));
         assert_eq!((packets.first(), packets.left(), packets.in_flight()), (1, 3, true));
     }
 
@@ -182,12 +185,12 @@ mod tests {
     fn a_restart_repeats_what_is_not_acknowledged() {
         let mut packets = five();
         send_all(&mut packets, 1, 5);
-        packets.on_ack(Instant(9), (0, Some(1), false), |_| {});
+        packets.on_ack(Instant(9), ack(0, Some(1), false), |_| {});
         packets.restart();
         assert_eq!(send_all(&mut packets, 10, 5), [0, 2, 3, 4]);
         assert_eq!((packets.counts.sent, packets.counts.again), (9, 4));
         assert_eq!(packets.send_any(Instant(11)).map(|packet| packet.seq), Some(0), "behind the last one");
-        packets.on_ack(Instant(20), (0, None, true), |at| assert_eq!(at, Instant(1)));
+        packets.on_ack(Instant(20), ack(0, None, true), |at| assert_eq!(at, Instant(1)));
         assert!(packets.is_complete() && packets.acknowledged() == 5 && !packets.in_flight());
         assert_eq!(packets.send_any(Instant(21)), None);
     }
@@ -196,7 +199,7 @@ mod tests {
     fn acks_for_packets_that_were_not_sent_are_ignored() {
         let mut packets = five();
         send_all(&mut packets, 1, 2);
-        assert!(packets.on_ack(Instant(9), (4, Some(3), false), |_| {}));
+        assert!(packets.on_ack(Instant(9), ack(4, Some(3), false), |_| {}));
         assert_eq!((packets.first(), packets.left()), (2, 3));
     }
 }

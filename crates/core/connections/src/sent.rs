@@ -1,6 +1,6 @@
 use alloc::collections::VecDeque;
 
-use pullnet_transport::SendCounts;
+use pullnet_transport::{CumulativeAck, SendCounts};
 use pullnet_units::{Instant, Picos};
 
 use crate::packets::FlowPackets;
@@ -114,12 +114,11 @@ impl SentPackets {
         }
     }
 
-    /// Processes an ACK: all packets below `cumulative` have arrived, or all of the flow if it is `finished`, and it answers
-    /// the data packet `answers`. Calls `acknowledged` with the departure time of each newly acknowledged packet.
+    /// Processes an ACK. Calls `acknowledged` with the departure time of each newly acknowledged packet.
     pub fn on_ack(
         &mut self,
         now: Instant,
-        (cumulative, answers, finished): (u32, Option<u32>, bool),
+        CumulativeAck { cumulative, answers, finished, .. }: CumulativeAck,
         mut acknowledged: impl FnMut(Instant),
     ) {
         let (before, count) = (self.acked.cumulative(), self.acked.count());
@@ -172,10 +171,14 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use pullnet_transport::FlowSpec;
+    use pullnet_transport::{ConnId, FlowSpec};
     use pullnet_units::Bytes;
 
     use super::*;
+
+    fn ack(cumulative: u32, answers: Option<u32>, finished: bool) -> CumulativeAck {
+        CumulativeAck { conn: ConnId::new(1), cumulative, answers, finished }
+    }
 
     fn five() -> SentPackets {
         let flow = FlowSpec { size: Some(Bytes(4_100)), ..FlowSpec::default() };
@@ -197,12 +200,12 @@ mod tests {
         assert!(sent.all_sent() && sent.left() == 0);
         for seq in 1..4 {
             assert!(!sent.has_data(), "{seq}");
-            sent.on_ack(Instant(10), (0, Some(seq), false), |at| assert_eq!(at, Instant(1)));
+            sent.on_ack(Instant(10), ack(0, Some(seq), false), |at| assert_eq!(at, Instant(1)));
         }
         assert!(sent.has_data() && sent.left() == 1);
         let again = Departure { seq: 0, last: false, payload: 1_000, again: true };
         assert_eq!(sent.send(Instant(11)), again);
-        sent.on_ack(Instant(20), (0, None, true), |_| {});
+        sent.on_ack(Instant(20), ack(0, None, true), |_| {});
         assert!(sent.is_complete() && sent.last_progress == Instant(20) && sent.acknowledged() == 5);
     }
 
@@ -214,7 +217,7 @@ mod tests {
         assert_eq!(sent.expire(Instant(50), Picos(50)), None);
         assert_eq!(sent.expire(Instant(51), Picos(50)), Some(0));
         assert_eq!((sent.left(), sent.counts.timeouts, sent.overdue_at(Picos(50))), (5, 1, Instant::NEVER));
-        sent.on_ack(Instant(52), (2, Some(1), false), |_| {});
+        sent.on_ack(Instant(52), ack(2, Some(1), false), |_| {});
         assert_eq!(send_all(&mut sent, 53), [2, 3, 4]);
         assert_eq!((sent.counts.sent, sent.counts.again), (8, 3));
     }

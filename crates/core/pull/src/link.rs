@@ -1,7 +1,7 @@
-use pullnet_connections::{Flows, Rules};
+use pullnet_connections::{Flows, Incoming, Receipt, Rules};
 use pullnet_rng::RandomStream;
-use pullnet_transport::{ConnId, FlowSpec, HostAddr};
-use pullnet_units::Instant;
+use pullnet_transport::{ConnId, DataPacket, FlowSpec, HostAddr};
+use pullnet_units::{Instant, Picos};
 
 use crate::order::{FlowOrder, Policy, Standing};
 use crate::spray::{Sprayer, Spraying};
@@ -59,6 +59,29 @@ impl HostLink {
     pub fn new(policy: Policy, spraying: Spraying, mut chance: RandomStream) -> Self {
         let sprayer = Sprayer::new(spraying, &mut chance);
         Self { ready: FlowOrder::new(policy), sprayer, opened: 0, chance }
+    }
+
+    /// Adds the sender of a flow that it has opened ([`HostLink::open`]), and puts it into the order of flows.
+    pub fn start<R: Rules<Sender: Queued>>(
+        &mut self,
+        flows: &mut Flows<R>,
+        flow: &FlowSpec,
+        sender: R::Sender,
+    ) {
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.line_up(flows, slot);
+    }
+
+    /// As [`Flows::receive`], with a path of its own for each flow back to its sender.
+    pub fn receive<R: Rules<Receiver = Incoming>>(
+        &mut self,
+        flows: &mut Flows<R>,
+        now: Instant,
+        (from, paths): (HostAddr, u16),
+        (data, bytes): (DataPacket, u32),
+        silence: Picos,
+    ) -> Option<Receipt> {
+        flows.receive(now, from, data, bytes, silence, || self.paths_to(paths))
     }
 
     /// The number of the next flow, in the order of opening.

@@ -8,18 +8,31 @@ pub trait Item: Copy + Default {
     /// Cuts the payload: the item becomes a control packet of `bytes` bytes.
     fn trim(&mut self, bytes: u32);
     /// Whether the packet may be returned to its sender: a trimmed header that was not returned before.
-    fn returnable(&self) -> bool;
+    #[inline]
+    fn returnable(&self) -> bool {
+        false
+    }
     /// Whether its payload may be cut. A switch drops packets of other protocols instead.
     #[inline]
     fn trimmable(&self) -> bool {
         true
     }
     /// Priority, 0 to 7; a higher number is more urgent.
-    fn priority(&self) -> u8;
+    #[inline]
+    fn priority(&self) -> u8 {
+        0
+    }
     /// Whether it may be marked instead of dropped (ECN-capable transport).
-    fn ect(&self) -> bool;
-    /// Marks it: congestion experienced.
-    fn mark(&mut self);
+    #[inline]
+    fn ect(&self) -> bool {
+        false
+    }
+    /// Marks it: congestion experienced. Called only where [`Item::ect`] allows it.
+    #[inline]
+    fn mark(&mut self) {}
     /// Number of the link that the packet arrived by, among the links into its switch.
-    fn ingress(&self) -> u16;
+    #[inline]
+    fn ingress(&self) -> u16 {
+        0
+    }
 }

@@ -2,16 +2,16 @@
 
 use alloc::collections::BTreeSet;
 
-use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules};
+use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules, Target};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, DataPacket, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr,
-    HostInfo, Received, Side, TimerKind, Transmit,
+    Awaited, ConnId, DataPacket, Deadline, Event, FailureReason, FlowSpec, FlowStatus, HostAddr, HostInfo,
+    Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{BitsPerSec, Instant, PacketSeq, Picos, WireLen};
 
 use crate::control::{CollectedOf, Control};
-use crate::header::{Carrier, RdmaHeader};
+use crate::header::{Carrier, Feedback, RdmaHeader};
 use crate::parameters::{Parameters, Paths};
 use crate::receiver::{Answer, Receiver};
 use crate::sender::{Answered, Sender};
@@ -60,7 +60,7 @@ impl<C: Control> RdmaRules<C> {
         let waits = !sender.queued && departure != Instant::NEVER;
         if waits && departure <= now {
             sender.queued = true;
-            self.ready.push(slot, sender.priority);
+            self.ready.push(slot, sender.target.priority);
         } else if waits {
             self.departures.insert((departure, slot));
         }
@@ -79,9 +79,10 @@ impl<C: Control> RdmaRules<C> {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (to, conn): (HostAddr, ConnId),
+        to: HostAddr,
         answered: (Answered, CollectedOf<C>),
     ) {
+        let conn = answered.0.feedback.conn;
         let taken = flows.acknowledge(now, (to, conn), |sender, visit| {
             sender.on_answer(now, (&self.parameters, &self.own), answered, visit);
             let (complete, failure) = (sender.outstanding.is_complete(), sender.control.failure());
@@ -133,8 +134,8 @@ impl<C: Control> RdmaRules<C> {
             Known::Finished => {
                 // The last ACKs were lost.
                 let cumulative = seq.saturating_add(1);
-                let ack = RdmaHeader::Ack { conn, seq, cumulative, finished: true, marked };
-                return self.answer(flows, packet, ack);
+                let feedback = Feedback { conn, seq, cumulative, marked };
+                return self.answer(flows, packet, RdmaHeader::Ack { feedback, finished: true });
             }
             Known::Dismissed | Known::New => return flows.events.push(Event::Stray { peer, conn }),
         };
@@ -143,7 +144,8 @@ impl<C: Control> RdmaRules<C> {
         let bytes = u32::from(packet.wire).saturating_sub(self.parameters.header);
         let (answer, new) = receiver.on_data(now, &self.parameters, data, bytes);
         let notifies = packet.ce && receiver.notifies(now, &self.parameters);
-        let (cumulative, finished) = (receiver.cumulative(), receiver.is_complete());
+        let finished = receiver.is_complete();
+        let feedback = Feedback { conn, seq, cumulative: receiver.cumulative(), marked };
         if new {
             flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
         }
@@ -154,10 +156,8 @@ impl<C: Control> RdmaRules<C> {
             self.answer(flows, packet, RdmaHeader::Cnp { conn });
         }
         match answer {
-            Answer::Ack => {
-                self.answer(flows, packet, RdmaHeader::Ack { conn, seq, cumulative, finished, marked });
-            }
-            Answer::Nack => self.answer(flows, packet, RdmaHeader::Nack { conn, seq, cumulative, marked }),
+            Answer::Ack => self.answer(flows, packet, RdmaHeader::Ack { feedback, finished }),
+            Answer::Nack => self.answer(flows, packet, RdmaHeader::Nack(feedback)),
             Answer::Nothing => {}
         }
     }
@@ -180,12 +180,13 @@ impl<C: Control> RdmaRules<C> {
         drawn: Option<f64>,
     ) -> Transmit<C::Header> {
         let (seq, payload, again) = sender.transmit(now, parameters, own);
-        let path = drawn.map_or(sender.path, |drawn| (drawn * f64::from(sender.paths)) as u16);
+        let target = sender.target;
+        let path = drawn.map_or(target.path, |drawn| (drawn * f64::from(target.paths)) as u16);
         let last = sender.outstanding.packets().is_last(seq);
-        let header = RdmaHeader::Data(DataPacket { conn: sender.conn, seq, last });
+        let header = RdmaHeader::Data(DataPacket { conn: target.conn, seq, last });
         let header = C::Header::join(header, CollectedOf::<C>::default());
         let (to, wire, priority) =
-            (sender.to, WireLen::of(payload + parameters.header), parameters.data_priority);
+            (target.to, WireLen::of(payload + parameters.header), parameters.data_priority);
         Transmit { priority, ect: parameters.ecn, again, ..Transmit::data(to, path, wire, header) }
     }
 }
@@ -194,8 +195,6 @@ impl<C: Control> Rules for RdmaRules<C> {
     type Header = C::Header;
     type Sender = Sender<C>;
     type Receiver = Receiver;
-    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.parameters.mtu.into()
@@ -204,27 +203,23 @@ impl<C: Control> Rules for RdmaRules<C> {
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
         let control = C::open(&self.own, self.line.get() as f64);
         let path = self.chance.below(flow.paths.into()) as u16;
-        let sender = Sender::open(now, (control, self.line), flow, packets, path);
+        let sender = Sender::open(now, (control, self.line), Target::of(flow, path), packets);
         let slot = flows.open_sender(flow.to, flow.conn, sender);
         self.settle(flows, now, slot);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<C::Header>) {
-        // A packet without payload counts as lost: RoCE adapters know no trimming.
-        if packet.fate != Fate::Whole {
-            return;
-        }
         let from = packet.from;
         let (header, collected) = packet.header.split();
         match header {
             RdmaHeader::Data(data) => self.on_data(flows, now, &packet, data),
-            RdmaHeader::Ack { conn, seq, cumulative, finished, marked } => {
-                let answered = Answered { seq, cumulative, finished, marked, missing: false };
-                self.on_answer(flows, now, (from, conn), (answered, collected));
+            RdmaHeader::Ack { feedback, finished } => {
+                let answered = Answered { feedback, finished, missing: false };
+                self.on_answer(flows, now, from, (answered, collected));
             }
-            RdmaHeader::Nack { conn, seq, cumulative, marked } => {
-                let answered = Answered { seq, cumulative, finished: false, marked, missing: true };
-                self.on_answer(flows, now, (from, conn), (answered, collected));
+            RdmaHeader::Nack(feedback) => {
+                let answered = Answered { feedback, finished: false, missing: true };
+                self.on_answer(flows, now, from, (answered, collected));
             }
             RdmaHeader::Cnp { conn } => self.on_cnp(flows, now, from, conn),
         }
@@ -232,7 +227,7 @@ impl<C: Control> Rules for RdmaRules<C> {
 
     fn sender_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let (to, conn, counts, next_at) = (sender.to, sender.conn, sender.counts, sender.next_at);
+        let (Target { to, conn, .. }, counts, next_at) = (sender.target, sender.counts, sender.next_at);
         if sender.gives_up_at(&self.parameters) <= now {
             self.forget(slot, next_at);
             return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
@@ -284,7 +279,7 @@ impl<C: Control> Rules for RdmaRules<C> {
     }
 
     fn sender_status(&self, sender: &Sender<C>) -> FlowStatus {
-        let Sender { to: peer, conn, last_progress, counts, .. } = *sender;
+        let Sender { target: Target { to: peer, conn, .. }, last_progress, counts, .. } = *sender;
         let bytes = sender.outstanding.acked_bytes();
         let waiting_for = if sender.queued { Awaited::LinkTurn } else { Awaited::Acks };
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }

@@ -1,6 +1,31 @@
 use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small, flag};
 use pullnet_units::PacketSeq;
 
+/// What ACKs and NACKs have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Feedback {
+    /// The sender's connection.
+    pub conn: ConnId,
+    /// The packet that is answered.
+    pub seq: u32,
+    /// Every packet below this number has arrived.
+    pub cumulative: u32,
+    /// A switch has marked the packet that is answered.
+    pub marked: bool,
+}
+
+impl Feedback {
+    fn pack(self, kind: u8) -> Packed<Small> {
+        let words = [self.conn.get(), self.seq, self.cumulative];
+        Packed { kind: kind | flag(self.marked, MARKED), words }
+    }
+
+    fn unpack(packed: &Packed<Small>) -> Self {
+        let [conn, seq, cumulative] = packed.words;
+        Self { conn: ConnId::new(conn), seq, cumulative, marked: packed.kind & MARKED != 0 }
+    }
+}
+
 /// A packet of a RoCE host. Packets are numbered from 0 within a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RdmaHeader {
@@ -8,28 +33,13 @@ pub enum RdmaHeader {
     Data(DataPacket),
     /// Acknowledges a packet.
     Ack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// The packet that is answered.
-        seq: u32,
-        /// Every packet below this number has arrived.
-        cumulative: u32,
+        /// What has arrived.
+        feedback: Feedback,
         /// The whole flow has arrived.
         finished: bool,
-        /// A switch has marked the packet that is answered.
-        marked: bool,
     },
-    /// Reports a missing packet on the arrival of a later one.
-    Nack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// The packet that is answered.
-        seq: u32,
-        /// The oldest missing packet.
-        cumulative: u32,
-        /// A switch has marked the packet that is answered.
-        marked: bool,
-    },
+    /// Reports a missing packet, the oldest one, on the arrival of a later one.
+    Nack(Feedback),
     /// Congestion notification: packets of the connection arrive marked.
     Cnp {
         /// The sender's connection.
@@ -67,8 +77,8 @@ const DATA: u8 = 0;
 const ACK: u8 = 1;
 const NACK: u8 = 2;
 const CNP: u8 = 3;
-/// Flag in the high nibble of the kind. On data: the last packet; on an ACK: finished.
-const END: u8 = 0x10;
+/// Flag on an ACK.
+const FINISHED: u8 = 0x10;
 /// Flag on an ACK or a NACK: the packet that it answers was marked.
 const MARKED: u8 = 0x20;
 
@@ -77,37 +87,29 @@ impl Header for RdmaHeader {
     type Words = Small;
 
     fn pack(self) -> Packed<Small> {
-        let (kind, words) = match self {
-            Self::Data(DataPacket { conn, seq, last }) => (DATA | flag(last, END), [conn.get(), seq, 0]),
-            Self::Ack { conn, seq, cumulative, finished, marked } => {
-                (ACK | flag(finished, END) | flag(marked, MARKED), [conn.get(), seq, cumulative])
-            }
-            Self::Nack { conn, seq, cumulative, marked } => {
-                (NACK | flag(marked, MARKED), [conn.get(), seq, cumulative])
-            }
-            Self::Cnp { conn } => (CNP, [conn.get(), 0, 0]),
-        };
-        Packed { kind, words }
+        match self {
+            Self::Data(data) => data.pack(DATA),
+            Self::Ack { feedback, finished } => feedback.pack(ACK | flag(finished, FINISHED)),
+            Self::Nack(feedback) => feedback.pack(NACK),
+            Self::Cnp { conn } => Packed { kind: CNP, words: [conn.get(), 0, 0] },
+        }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
-        let [conn, seq, cumulative] = packed.words;
-        let (conn, end, marked) = (ConnId::new(conn), packed.kind & END != 0, packed.kind & MARKED != 0);
         match packed.kind & 0x0f {
-            DATA => Self::Data(DataPacket { conn, seq, last: end }),
-            ACK => Self::Ack { conn, seq, cumulative, finished: end, marked },
-            NACK => Self::Nack { conn, seq, cumulative, marked },
-            _ => Self::Cnp { conn },
+            DATA => Self::Data(DataPacket::unpack(&packed)),
+            ACK => Self::Ack { feedback: Feedback::unpack(&packed), finished: packed.kind & FINISHED != 0 },
+            NACK => Self::Nack(Feedback::unpack(&packed)),
+            _ => Self::Cnp { conn: ConnId::new(packed.words[0]) },
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         Some(match self {
-            Self::Data(DataPacket { conn, seq, .. }) | Self::Ack { conn, seq, .. } => {
-                (conn, Some(PacketSeq::new(seq)))
-            }
+            Self::Data(data) => return data.concerns(),
+            Self::Ack { feedback: Feedback { conn, seq, .. }, .. } => (conn, Some(PacketSeq::new(seq))),
             // The sender's timer runs for the missing packet.
-            Self::Nack { conn, cumulative, .. } => (conn, Some(PacketSeq::new(cumulative))),
+            Self::Nack(Feedback { conn, cumulative, .. }) => (conn, Some(PacketSeq::new(cumulative))),
             Self::Cnp { conn } => (conn, None),
         })
     }

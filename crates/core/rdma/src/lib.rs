@@ -15,5 +15,5 @@ mod sender;
 
 pub use control::{Acked, CollectedOf, Control, LineRate};
 pub use endpoint::{Endpoint, RdmaRules};
-pub use header::{Carrier, RdmaHeader};
+pub use header::{Carrier, Feedback, RdmaHeader};
 pub use parameters::{Notification, Parameters, Paths, Recovery};

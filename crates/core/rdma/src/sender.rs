@@ -1,10 +1,11 @@
 use alloc::collections::VecDeque;
 
-use pullnet_connections::{FlowPackets, Outstanding, WINDOW};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_connections::{FlowPackets, Outstanding, Target, WINDOW};
+use pullnet_transport::SendCounts;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::control::{Acked, CollectedOf, Control};
+use crate::header::Feedback;
 use crate::parameters::{Parameters, Recovery};
 
 /// Note on a packet that was sent and is at or above the cumulative point.
@@ -19,20 +20,14 @@ pub struct Note {
 /// Content of an ACK or a NACK.
 #[derive(Clone, Copy)]
 pub struct Answered {
-    pub seq: u32,
-    pub cumulative: u32,
+    pub feedback: Feedback,
     pub finished: bool,
-    pub marked: bool,
     pub missing: bool,
 }
 
 /// The sending half of a connection.
 pub struct Sender<C> {
-    pub conn: ConnId,
-    pub to: HostAddr,
-    pub priority: u8,
-    pub path: u16,
-    pub paths: u16,
+    pub target: Target,
     pub control: C,
     line: BitsPerSec,
     pub outstanding: Outstanding<Note>,
@@ -53,20 +48,15 @@ pub struct Sender<C> {
 }
 
 impl<C: Control> Sender<C> {
-    /// Opens a flow of `packets` on `path`.
+    /// Opens a flow of `packets` to `target`.
     pub fn open(
         now: Instant,
         (control, line): (C, BitsPerSec),
-        flow: &FlowSpec,
+        target: Target,
         packets: FlowPackets,
-        path: u16,
     ) -> Self {
         Self {
-            conn: flow.conn,
-            to: flow.to,
-            priority: flow.priority,
-            path,
-            paths: flow.paths.max(1),
+            target,
             control,
             line,
             outstanding: Outstanding::new(packets),
@@ -196,17 +186,18 @@ impl<C: Control> Sender<C> {
     ) {
         let outstanding = &mut self.outstanding;
         let sent = outstanding.sent();
-        let cumulative = if answered.finished && outstanding.all_sent() { sent } else { answered.cumulative };
-        if cumulative > sent || answered.seq >= sent {
+        let cumulative =
+            if answered.finished && outstanding.all_sent() { sent } else { answered.feedback.cumulative };
+        if cumulative > sent || answered.feedback.seq >= sent {
             return;
         }
         self.last_heard = now;
         let before = outstanding.acked_bytes();
-        let rtt = outstanding.get(answered.seq).filter(|(_, note)| !note.again);
+        let rtt = outstanding.get(answered.feedback.seq).filter(|(_, note)| !note.again);
         let rtt = rtt.map(|(first_sent, _)| now.since(first_sent));
         let selective = parameters.recovery == Recovery::Selective;
         if selective {
-            outstanding.acknowledge(answered.seq, &mut visit);
+            outstanding.acknowledge(answered.feedback.seq, &mut visit);
         }
         outstanding.advance(cumulative, &mut visit);
         let (bytes, first) = (outstanding.acked_bytes() - before, outstanding.first());
@@ -214,7 +205,7 @@ impl<C: Control> Sender<C> {
         if bytes > 0 {
             self.last_progress = now;
         }
-        let ack = Acked { now, bytes, marked: answered.marked, rtt, first, next: self.next };
+        let ack = Acked { now, bytes, marked: answered.feedback.marked, rtt, first, next: self.next };
         self.control.on_collected(own, &ack, &collected);
         self.control.on_ack(own, &ack);
     }
@@ -224,7 +215,7 @@ impl<C: Control> Sender<C> {
         let first = self.outstanding.first();
         if selective {
             if answered.missing {
-                self.find_lost(answered.seq);
+                self.find_lost(answered.feedback.seq);
             }
             self.prune();
         } else if answered.missing && cumulative == first {

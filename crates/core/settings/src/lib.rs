@@ -154,7 +154,8 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 /// A struct of settings from one description.
 ///
 /// A field of type `Option<T>` with the default `""` may be left out. A field marked `; required` has to be stated;
-/// its literal is then an example, and stands in the struct until the field is set.
+/// its literal is then an example, and stands in the struct until the field is set. Settings that several structs share are a
+/// struct of their own, which each of them ends with: `} with name: Shared`. In a file its settings stand beside the others.
 ///
 /// ```
 /// use pullnet_units::{Bytes, Packets};
@@ -175,19 +176,22 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 macro_rules! settings {
     ($(#[$doc:meta])* pub struct $name:ident {
         $($(#[doc = $field_doc:literal])+ $field:ident : $type:ty = $default:literal $(in $low:literal => $high:literal)? $(; $required:ident)?),+ $(,)?
-    }) => {
+    } $(with $(#[$more_doc:meta])* $more:ident : $table:ty)?) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Debug)]
-        pub struct $name { $($(#[doc = $field_doc])+ pub $field: $type),+ }
+        pub struct $name { $($(#[doc = $field_doc])+ pub $field: $type,)+ $($(#[$more_doc])* pub $more: $table)? }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: <$type as $crate::Setting>::read($crate::IntoValue::value($default)).expect("a default can be read")),+ }
+                Self {
+                    $($field: <$type as $crate::Setting>::read($crate::IntoValue::value($default)).expect("a default can be read"),)+
+                    $($more: Default::default())?
+                }
             }
         }
 
         impl $crate::Settings for $name {
-            const FIELDS: &'static [$crate::Field] = &[$($crate::Field {
+            const FIELDS: &'static [$crate::Field] = $crate::__fields!([$($crate::Field {
                 name: stringify!($field),
                 kind: <$type as $crate::Setting>::KIND,
                 default: concat!("", $default),
@@ -195,7 +199,7 @@ macro_rules! settings {
                 choices: <$type as $crate::Setting>::CHOICES,
                 doc: concat!($($field_doc, "\n"),+),
                 required: $crate::__required!($($required)?),
-            }),+];
+            }),+] $(, $table)?);
 
             fn set(&mut self, name: &str, value: $crate::Value<'_>) -> Option<Result<(), $crate::Refused>> {
                 $(if name == stringify!($field) {
@@ -207,15 +211,41 @@ macro_rules! settings {
                     });)?
                     return Some(read.map(|value| self.$field = value));
                 })+
-                None
+                None$(.or_else(|| $crate::Settings::set(&mut self.$more, name, value)))?
             }
 
             fn get(&self, name: &str) -> Option<$crate::__String> {
                 $(if name == stringify!($field) { return Some($crate::Setting::write(&self.$field)); })+
-                None
+                None$(.or_else(|| $crate::Settings::get(&self.$more, name)))?
             }
         }
     };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __fields {
+    ([$($own:tt)*]) => {
+        &[$($own)*]
+    };
+    ([$($own:tt)*], $table:ty) => {{
+        const OWN: &[$crate::Field] = &[$($own)*];
+        const MORE: &[$crate::Field] = <$table as $crate::Settings>::FIELDS;
+        const ALL: [$crate::Field; OWN.len() + MORE.len()] = $crate::joined(OWN, MORE);
+        &ALL
+    }};
+}
+
+/// The rows of two tables in one. `N` is the sum of their lengths.
+#[doc(hidden)]
+pub const fn joined<const N: usize>(first: &[Field], second: &[Field]) -> [Field; N] {
+    let mut all = [first[0]; N];
+    let mut at = 1;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
 }
 
 #[doc(hidden)]
@@ -312,6 +342,28 @@ mod tests {
         assert_eq!(sample.set("mtu", Value::Text("1500 B")), Some(Ok(())));
         assert_eq!(sample.mtu, Bytes(1500));
         assert_eq!(sample.set("size", Value::Text("1500 B")), None);
+    }
+
+    settings! {
+        /// One that ends with the settings of another.
+        pub struct Longer {
+            /// A number of its own.
+            count: u32 = 3,
+        } with
+        /// The others.
+        sample: Sample
+    }
+
+    #[test]
+    fn shared_settings_stand_beside_the_others() {
+        let names: alloc::vec::Vec<_> = Longer::FIELDS.iter().map(|field| field.name).collect();
+        assert_eq!(names, ["count", "mtu", "colour", "ratio", "on", "limit", "label"]);
+        let mut longer = Longer::default();
+        assert_eq!(longer.set("count", Value::Integer(4)), Some(Ok(())));
+        assert_eq!(longer.set("ratio", Value::Integer(20)), Some(Ok(())));
+        assert!(longer.set("ratio", Value::Integer(0)).unwrap().is_err());
+        assert_eq!((longer.count, longer.sample.ratio), (4, 20));
+        assert_eq!((longer.get("ratio").unwrap().as_str(), longer.get("size")), ("20", None));
     }
 
     #[test]

@@ -97,6 +97,17 @@ pub struct Received<H> {
     pub header: H,
 }
 
+/// The flow that an arriving packet belongs to, as its receiver knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The sender.
+    pub peer: HostAddr,
+    /// The sender's number for the connection.
+    pub conn: ConnId,
+    /// Number of equal-cost paths to the sender.
+    pub paths: u16,
+}
+
 /// A packet to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit<H> {

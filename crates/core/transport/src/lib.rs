@@ -17,12 +17,12 @@ mod streaming;
 mod texts;
 
 pub use api::{
-    Class, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol, Received,
-    Reliance, SendCounts, Source, Transmit, Transport,
+    Class, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Origin, Protocol,
+    Received, Reliance, SendCounts, Source, Transmit, Transport,
 };
 pub use conn_id::ConnId;
 pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits, Turn, TurnAsk};
-pub use packed::{DataPacket, Header, HopView, Large, Medium, Packed, Small, Words, flag};
+pub use packed::{CumulativeAck, DataPacket, Header, HopView, Large, Medium, Packed, Small, Words, flag};
 pub use pullnet_units::{HostAddr, PacketSeq, Side, WireLen};
 pub use streaming::Streaming;
 pub use texts::{Awaited, FailureReason, ProtocolText, TimerKind};

@@ -74,6 +74,79 @@ pub struct DataPacket {
     pub last: bool,
 }
 
+/// Flag of the last packet, beside the packet type.
+const LAST: u8 = 0x10;
+
+impl DataPacket {
+    /// Packs it as packet type `kind`: connection and number are the first two words.
+    #[inline]
+    pub fn pack<W: Words>(self, kind: u8) -> Packed<W> {
+        let mut words = W::default();
+        words.get_mut()[..2].copy_from_slice(&[self.conn.get(), self.seq]);
+        Packed { kind: kind | flag(self.last, LAST), words }
+    }
+
+    /// The inverse of [`DataPacket::pack`].
+    #[inline]
+    pub fn unpack<W: Words>(packed: &Packed<W>) -> Self {
+        let words = packed.words.get();
+        Self { conn: ConnId::new(words[0]), seq: words[1], last: packed.kind & LAST != 0 }
+    }
+
+    /// As [`Header::concerns`].
+    #[inline]
+    pub fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
+        Some((self.conn, Some(PacketSeq::new(self.seq))))
+    }
+}
+
+/// An acknowledgement of all packets below a number, and of the packet that it answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CumulativeAck {
+    /// The sender's connection.
+    pub conn: ConnId,
+    /// Every packet below this number has arrived.
+    pub cumulative: u32,
+    /// The data packet that this ACK answers; `None` for the answer to a packet without payload.
+    pub answers: Option<u32>,
+    /// The whole flow has arrived.
+    pub finished: bool,
+}
+
+/// Flags of a [`CumulativeAck`].
+const ANSWERS: u8 = 0x10;
+const FINISHED: u8 = 0x20;
+
+impl CumulativeAck {
+    /// Packs it as packet type `kind`, into the first three words.
+    #[inline]
+    pub fn pack<W: Words>(self, kind: u8) -> Packed<W> {
+        let mut words = W::default();
+        let answers = self.answers.unwrap_or(0);
+        words.get_mut()[..3].copy_from_slice(&[self.conn.get(), self.cumulative, answers]);
+        let flags = flag(self.answers.is_some(), ANSWERS) | flag(self.finished, FINISHED);
+        Packed { kind: kind | flags, words }
+    }
+
+    /// The inverse of [`CumulativeAck::pack`].
+    #[inline]
+    pub fn unpack<W: Words>(packed: &Packed<W>) -> Self {
+        let (kind, words) = (packed.kind, packed.words.get());
+        Self {
+            conn: ConnId::new(words[0]),
+            cumulative: words[1],
+            answers: (kind & ANSWERS != 0).then_some(words[2]),
+            finished: kind & FINISHED != 0,
+        }
+    }
+
+    /// As [`Header::concerns`].
+    #[inline]
+    pub fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
+        Some((self.conn, self.answers.map(PacketSeq::new)))
+    }
+}
+
 /// Header fields for switches that order packets by flow, beside the fields common to all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct HopView {

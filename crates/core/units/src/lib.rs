@@ -8,10 +8,12 @@ extern crate alloc;
 
 mod ends;
 mod id;
+mod labels;
 mod quantity;
 mod text;
 
 pub use ends::{HostAddr, Side};
 pub use id::{FlowId, HostId, Id, IdVec, NodeId, PacketSeq, PathLabel, PortId, WireLen};
+pub use labels::Labels;
 pub use quantity::{BitsPerSec, Bytes, Instant, Packets, Picos};
 pub use text::{ParseError, QueueSize};

@@ -126,7 +126,7 @@ mod tests {
     use crate::frame::{Mac, Route};
     use crate::layout::PORT;
     use crate::mark::Marks;
-    use crate::packet::{Packet, Shape};
+    use crate::packet::{DataFields, Packet, Shape};
     use crate::parse::parse;
 
     fn route(ipv6: bool) -> Route {
@@ -148,17 +148,13 @@ mod tests {
     }
 
     fn frame(ipv6: bool, payload: &[u8]) -> Vec<u8> {
-        let shape = Shape::Data {
+        let shape = Shape::Data(DataFields {
             seq: 1,
-            syn: false,
-            last: false,
             pulled: true,
-            again: false,
             length: payload.len() as u16,
             service: 1,
-            priority: 0,
-            stamp: 0,
-        };
+            ..DataFields::default()
+        });
         let mut out = vec![0; 2000];
         let packet = Packet { home: PORT, conn: 5, tag: 6, shape };
         let long = emit(&mut out, &route(ipv6), &Marks::default(), &packet, payload).unwrap();

@@ -39,7 +39,7 @@ pub use layout::{
     TRIM_IPV6, UDP, payload_room,
 };
 pub use mark::{BadMarks, Mark, Marks};
-pub use packet::{BadHeader, Packet, Reason, Shape};
+pub use packet::{BadHeader, DataFields, Packet, Reason, Shape};
 pub use parse::{Arrived, Refused, parse};
 pub use plain::BadPlain;
 pub use pullnet_transport::Fate;

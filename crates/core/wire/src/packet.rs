@@ -46,30 +46,34 @@ pub struct Packet {
     pub shape: Shape,
 }
 
+/// Fields of a packet with payload.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DataFields {
+    /// Packet number: with `syn` also the offset from the first packet of the connection.
+    pub seq: u32,
+    /// Belongs to the first window: may open the connection.
+    pub syn: bool,
+    /// The last packet of the connection.
+    pub last: bool,
+    /// Sent on a pull.
+    pub pulled: bool,
+    /// Was sent before.
+    pub again: bool,
+    /// Payload bytes when it was sent.
+    pub length: u16,
+    /// Service at the receiving host.
+    pub service: u16,
+    /// Priority that the sender requests; higher goes first.
+    pub priority: u8,
+    /// With `syn`, when the stream was opened, by the receiver's clock: see [`STAMP_MASK`]. 0 without `syn`.
+    pub stamp: u32,
+}
+
 /// Packet type and its fields. Packet numbers count from 0 within a connection, pull numbers from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Payload, possibly trimmed.
-    Data {
-        /// Packet number: with `syn` also the offset from the first packet of the connection.
-        seq: u32,
-        /// Belongs to the first window: may open the connection.
-        syn: bool,
-        /// The last packet of the connection.
-        last: bool,
-        /// Sent on a pull.
-        pulled: bool,
-        /// Was sent before.
-        again: bool,
-        /// Payload bytes when it was sent.
-        length: u16,
-        /// Service at the receiving host.
-        service: u16,
-        /// Priority that the sender requests; higher goes first.
-        priority: u8,
-        /// With `syn`, when the stream was opened, by the receiver's clock: see [`STAMP_MASK`]. 0 without `syn`.
-        stamp: u32,
-    },
+    Data(DataFields),
     /// Packets arrived whole.
     Ack {
         /// The one with the highest number.
@@ -210,7 +214,7 @@ impl Shape {
     fn fields(self) -> Fields {
         let plain = |kind, number| Fields { kind, flags: 0, number, second: [0; 4], priority: 0, stamp: 0 };
         match self {
-            Self::Data { seq, syn, last, pulled, again, length, service, priority, stamp } => {
+            Self::Data(DataFields { seq, syn, last, pulled, again, length, service, priority, stamp }) => {
                 let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED) | flag(again, AGAIN);
                 let ([a, b], [c, d]) = (length.to_be_bytes(), service.to_be_bytes());
                 let stamp = if syn { stamp & STAMP_MASK } else { 0 };
@@ -243,13 +247,13 @@ impl Shape {
     /// Whether it may carry payload.
     #[must_use]
     pub fn is_data(&self) -> bool {
-        matches!(self, Self::Data { .. })
+        matches!(self, Self::Data(_))
     }
 
     /// Payload bytes when it was sent; 0 for all types but data.
     #[must_use]
     pub fn length(&self) -> u16 {
-        if let Self::Data { length, .. } = *self { length } else { 0 }
+        if let Self::Data(DataFields { length, .. }) = *self { length } else { 0 }
     }
 }
 
@@ -349,7 +353,7 @@ impl Packet {
         let pull = (flags & CARRIES_PULL != 0).then(|| long(bytes, 12));
         let stamp = long(bytes, 16) & STAMP_MASK;
         let shape = match bytes[0] & 0x0f {
-            DATA => Shape::Data {
+            DATA => Shape::Data(DataFields {
                 seq,
                 syn: flags & SYN != 0,
                 last: flags & LAST != 0,
@@ -359,7 +363,7 @@ impl Packet {
                 service: short(bytes, 14),
                 priority: bytes[16],
                 stamp,
-            },
+            }),
             ACK => Shape::Ack { seq, also: long(bytes, 16), pull },
             NACK => Shape::Nack { seq, pull },
             PULL => Shape::Pull { number: seq },

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pullnet_qdisc::Discipline;
 use pullnet_switch::{Dropped, Event, Fabric, Observer, PortSettings, Slot};
-use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, Instant, NodeId, PortId};
 use thiserror::Error;
 
 use super::frames::Given;
@@ -99,13 +99,7 @@ const CONTROL_FULL: u16 = 4;
 impl<Q: Discipline<Slot>> Reference<Q> {
     /// A switch with the settings of `profile` and these queues; its ports serve only when the RTL's do.
     pub fn new(profile: &Profile, queues: &Q::Config) -> Self {
-        let port = PortSettings {
-            node: NodeId::new(0),
-            rate: BitsPerSec::gbps(10),
-            delay: Picos::ZERO,
-            paced: false,
-            peer: None,
-        };
+        let port = PortSettings::outside(NodeId::new(0), BitsPerSec::gbps(10));
         let (layout, ports) = (profile.layout(), [port; PORTS]);
         let mut fabric = Fabric::new(queues, profile.fabric(), &ports, layout, Log::default())
             .expect("ports without peers are right");

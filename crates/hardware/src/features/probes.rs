@@ -223,13 +223,7 @@ fn sorted(mut left: Left) -> Left {
 /// Frames sent by the software switch, sorted; all frames arrive before the first is served.
 pub fn software_frames(probe: &Probe) -> Left {
     let profile = probe.profile();
-    let port = pullnet_switch::PortSettings {
-        node: NodeId::new(0),
-        rate: BitsPerSec::gbps(10),
-        delay: Picos::ZERO,
-        paced: false,
-        peer: None,
-    };
+    let port = pullnet_switch::PortSettings::outside(NodeId::new(0), BitsPerSec::gbps(10));
     let mut fabric: Fabric<Trim<Slot>, Layout, Silent> =
         Fabric::new(&profile.trim(), profile.fabric(), &[port; PORTS], profile.layout(), Silent)
             .expect("ports without peers are right");

@@ -37,8 +37,8 @@ pub trait Carrier: Protocol {
     /// Number of ended connections that are remembered.
     fn remembered(streams: &Self::Streams) -> usize;
 
-    /// Purpose of a packet that the endpoint sends.
-    fn purpose(header: &HeaderOf<Self>) -> Purpose;
+    /// Connection and purpose of a packet that the endpoint sends.
+    fn purpose(header: &HeaderOf<Self>) -> (ConnId, Purpose);
 
     /// Converts a packet for the wire, from a host that listens on `home` and counts `header` bytes beside a payload.
     fn packet(form: &Form, packet: &Transmit<HeaderOf<Self>>, label: &Label) -> Packet;
@@ -69,43 +69,27 @@ pub struct Times {
     pub time_wait: Picos,
 }
 
-/// Purpose of an endpoint's packet.
+/// Purpose of a packet that an endpoint sends. All packets of a connection name it as its sender does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Data of a connection that this host sends.
-    Data {
-        /// The connection.
-        conn: ConnId,
-        /// The packet's number.
-        seq: u32,
-    },
+    /// Data of a connection that this host sends: the packet's number.
+    Data(u32),
     /// A probe of a connection that this host sends and that has been silent for long.
-    Question {
-        /// The connection.
-        conn: ConnId,
-    },
-    /// The ACK of a data packet. Without a pull the other host does not wait for it: it may be delayed until a frame leaves
-    /// that can carry it.
-    Ack {
-        /// The other host's connection.
-        conn: ConnId,
-        /// The packet.
-        seq: u32,
-        /// The pull that it carries.
-        pull: Option<u32>,
-    },
-    /// A pull without an ACK.
-    Pull {
-        /// The other host's connection.
-        conn: ConnId,
-        /// The number of pulls so far.
-        number: u32,
-    },
+    Question,
+    /// The ACK of a data packet: its number, and the pull that it carries. Without a pull the other host does not wait for it: it
+    /// may be delayed until a frame leaves that can carry it.
+    Ack(u32, Option<u32>),
+    /// A pull without an ACK: the number of pulls so far.
+    Pull(u32),
     /// Any other answer.
-    Answer {
-        /// The other host's connection.
-        conn: ConnId,
-    },
+    Answer,
+}
+
+impl Purpose {
+    /// Whether the other host sends the data of the connection.
+    pub fn is_answer(self) -> bool {
+        matches!(self, Self::Ack(..) | Self::Pull(_) | Self::Answer)
+    }
 }
 
 impl Carrier for Ndp {
@@ -135,14 +119,15 @@ impl Carrier for Ndp {
         streams.remembered()
     }
 
-    fn purpose(header: &NdpHeader) -> Purpose {
-        match *header {
-            NdpHeader::Data { conn, seq, .. } => Purpose::Data { conn, seq },
-            NdpHeader::Probe { conn, .. } => Purpose::Question { conn },
-            NdpHeader::Ack { conn, seq, pull } => Purpose::Ack { conn, seq, pull },
-            NdpHeader::Pull { conn, number } => Purpose::Pull { conn, number },
-            NdpHeader::Nack { conn, .. } => Purpose::Answer { conn },
-        }
+    fn purpose(header: &NdpHeader) -> (ConnId, Purpose) {
+        let purpose = match *header {
+            NdpHeader::Data { seq, .. } => Purpose::Data(seq),
+            NdpHeader::Probe { .. } => Purpose::Question,
+            NdpHeader::Ack { seq, pull, .. } => Purpose::Ack(seq, pull),
+            NdpHeader::Pull { number, .. } => Purpose::Pull(number),
+            NdpHeader::Nack { .. } => Purpose::Answer,
+        };
+        (header.conn(), purpose)
     }
 
     fn packet(form: &Form, packet: &Transmit<NdpHeader>, label: &Label) -> Packet {

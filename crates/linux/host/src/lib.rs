@@ -33,5 +33,5 @@ pub use host::{Host, HostOptions, Intake, Neighbours, Search, Wait};
 pub use net::{NdpListener, NdpStream};
 pub use options::{EngineOptions, Limits, StreamOptions};
 pub use proof::Secret;
-pub use stack::Stack;
+pub use stack::{Stack, Timeout};
 pub use status::{Counts, KeyStatus, Refusals, Status, StreamStatus, Totals};

@@ -5,6 +5,9 @@ use crate::error::StreamError;
 use crate::handle::{StreamId, StreamInfo};
 use crate::options::StreamOptions;
 
+/// Longest time that a call may wait; `None`: without limit.
+pub type Timeout = Option<Duration>;
+
 /// Streams for applications: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
 ///
 /// Calls wait for `timeout` at most (`None`: without limit), and then fail with [`StreamError::TimedOut`]. All calls are
@@ -23,7 +26,7 @@ pub trait Stack: Send + Sync {
     ///
     /// # Errors
     /// If it takes too long, the service has no listener, or the host has stopped.
-    fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError>;
+    fn accept(&self, service: u16, timeout: Timeout) -> Result<StreamId, StreamError>;
 
     /// Opens a stream, without waiting. The first packet leaves when data or the end is written.
     ///
@@ -36,13 +39,7 @@ pub trait Stack: Send + Sync {
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
-    fn write(
-        &self,
-        id: StreamId,
-        bytes: &[u8],
-        last: bool,
-        timeout: Option<Duration>,
-    ) -> Result<usize, StreamError>;
+    fn write(&self, id: StreamId, bytes: &[u8], last: bool, timeout: Timeout) -> Result<usize, StreamError>;
 
     /// Ends the writing half.
     ///
@@ -54,13 +51,13 @@ pub trait Stack: Send + Sync {
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
-    fn read(&self, id: StreamId, out: &mut [u8], timeout: Option<Duration>) -> Result<usize, StreamError>;
+    fn read(&self, id: StreamId, out: &mut [u8], timeout: Timeout) -> Result<usize, StreamError>;
 
     /// Waits until the other host has acknowledged everything that was written.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
-    fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError>;
+    fn settle(&self, id: StreamId, timeout: Timeout) -> Result<(), StreamError>;
 
     /// Releases the stream: data written already is still delivered, and data that arrives is refused.
     fn close(&self, id: StreamId);
@@ -86,7 +83,7 @@ pub trait Stack: Send + Sync {
         service: u16,
         request: &[u8],
         options: StreamOptions,
-        timeout: Option<Duration>,
+        timeout: Timeout,
     ) -> Result<Vec<u8>, StreamError> {
         let id = self.connect(to, service, options)?;
         let response = exchange(self, id, request, timeout);
@@ -106,7 +103,7 @@ fn exchange<S: Stack + ?Sized>(
     stack: &S,
     id: StreamId,
     mut request: &[u8],
-    timeout: Option<Duration>,
+    timeout: Timeout,
 ) -> Result<Vec<u8>, StreamError> {
     let start = std::time::Instant::now();
     let left = || timeout.map(|most| most.saturating_sub(start.elapsed()));

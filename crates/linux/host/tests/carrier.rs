@@ -77,9 +77,9 @@ impl Carrier for Hasty {
         Ndp::remembered(streams)
     }
 
-    fn purpose(header: &NdpHeader) -> Purpose {
+    fn purpose(header: &NdpHeader) -> (ConnId, Purpose) {
         match Ndp::purpose(header) {
-            Purpose::Ack { conn, .. } => Purpose::Answer { conn },
+            (conn, Purpose::Ack(..)) => (conn, Purpose::Answer),
             other => other,
         }
     }

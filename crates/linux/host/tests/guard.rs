@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use pullnet_host::{EngineOptions, StreamError};
 use pullnet_units::Picos;
-use pullnet_wire::{Mac, Marks, PORT, Packet, REPLY, Reason, Route, Shape, emit};
+use pullnet_wire::{DataFields, Mac, Marks, PORT, Packet, REPLY, Reason, Route, Shape, emit};
 
 const SERVICE: u16 = 7;
 
@@ -28,17 +28,7 @@ fn forged(from: [u8; 4], conn: u32, shape: Shape) -> Vec<u8> {
 }
 
 fn first_packet(length: u16, last: bool) -> Shape {
-    Shape::Data {
-        seq: 0,
-        syn: true,
-        last,
-        pulled: false,
-        again: false,
-        length,
-        service: SERVICE,
-        priority: 0,
-        stamp: 5,
-    }
+    Shape::Data(DataFields { syn: true, last, length, service: SERVICE, stamp: 5, ..DataFields::default() })
 }
 
 /// How long 4 MB take from host 0 to host 1 while strangers send `flood` packets of a kind in a millisecond to host 1.
@@ -92,17 +82,7 @@ fn answered(net: &mut Net, frame: Vec<u8>, time: Picos) -> usize {
 fn who_has_proved_nothing_gets_no_more_bytes_than_it_sent() {
     let mut net = Net::pair();
     net.at(1).listen(SERVICE).unwrap();
-    let long = Shape::Data {
-        seq: 1,
-        syn: false,
-        last: false,
-        pulled: false,
-        again: false,
-        length: 5,
-        service: SERVICE,
-        priority: 0,
-        stamp: 0,
-    };
+    let long = Shape::Data(DataFields { seq: 1, length: 5, service: SERVICE, ..DataFields::default() });
     let shapes = [
         first_packet(100, true),
         first_packet(0, true),
@@ -141,7 +121,7 @@ fn recorded(net: &mut Net) -> Vec<Vec<u8>> {
     net.pass(ms(1));
     let opens = |frame: &Vec<u8>| {
         let packet = pullnet_wire::parse(frame, &Marks::default(), PORT).unwrap().packet;
-        matches!(packet.shape, Shape::Data { syn: true, .. }) && frame[..6] == mac(1).0
+        matches!(packet.shape, Shape::Data(DataFields { syn: true, .. })) && frame[..6] == mac(1).0
     };
     net.seen.take().unwrap().into_iter().filter(opens).collect()
 }
@@ -291,16 +271,8 @@ fn packets_of_others_do_not_touch_a_stream() {
     net.write(1, there, &[9; 60_000]).unwrap();
     net.pass(Picos::from_micros(20));
     let number = net.at(1).status().streams[0].number;
-    let data = |seq| Shape::Data {
-        seq,
-        syn: false,
-        last: true,
-        pulled: false,
-        again: false,
-        length: 9,
-        service: SERVICE,
-        priority: 0,
-        stamp: 0,
+    let data = |seq| {
+        Shape::Data(DataFields { seq, last: true, length: 9, service: SERVICE, ..DataFields::default() })
     };
     let reset = |by_sender| Shape::Reset { by_sender, reason: Reason::ABORTED };
     let mut shapes =

@@ -11,7 +11,8 @@ use pullnet_host::{Engine, EngineOptions, Secret, StreamError, StreamOptions};
 use pullnet_units::Picos;
 use pullnet_wire::switch::{self, Lengths};
 use pullnet_wire::{
-    Marks, PORT, Packet, Reason, Route, SEALED_HEADER, Seal, Shape, emit_sealed, is_sealed, parse_sealed,
+    DataFields, Marks, PORT, Packet, Reason, Route, SEALED_HEADER, Seal, Shape, emit_sealed, is_sealed,
+    parse_sealed,
 };
 
 const SERVICE: u16 = 7;
@@ -438,16 +439,16 @@ fn vector(name: &str, ipv6: bool, shape: Shape) -> String {
 
 #[test]
 fn frames_are_those_of_the_vectors() {
-    let data = |length| Shape::Data {
-        seq: 7,
-        syn: true,
-        last: false,
-        pulled: false,
-        again: false,
-        length,
-        service: 80,
-        priority: 2,
-        stamp: 0x0a_0b0c,
+    let data = |length| {
+        Shape::Data(DataFields {
+            seq: 7,
+            syn: true,
+            length,
+            service: 80,
+            priority: 2,
+            stamp: 0x0a_0b0c,
+            ..DataFields::default()
+        })
     };
     let made = [
         "{\"format\":\"pullnet-wire-sealed\",\"version\":4}\n".to_string(),

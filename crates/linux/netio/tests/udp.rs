@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use common::carry;
 use pullnet_netio::{PacketIo, UdpOptions, UdpSockets};
-use pullnet_wire::{Fate, Mac, Mark, Marks, Packet, Route, Shape, emit, parse, payload_room, switch};
+use pullnet_wire::{
+    DataFields, Fate, Mac, Mark, Marks, Packet, Route, Shape, emit, parse, payload_room, switch,
+};
 
 fn sockets(address: IpAddr) -> UdpSockets {
     UdpSockets::open(&UdpOptions { port: 0, labels: 4, ..UdpOptions::new(address) }).unwrap()
@@ -14,7 +16,7 @@ fn sockets(address: IpAddr) -> UdpSockets {
 
 fn packet(home: u16, seq: u32, length: usize) -> Packet {
     let (syn, last, pulled, again) = (true, false, false, false);
-    let shape = Shape::Data {
+    let shape = Shape::Data(DataFields {
         seq,
         syn,
         last,
@@ -22,9 +24,8 @@ fn packet(home: u16, seq: u32, length: usize) -> Packet {
         again,
         length: length as u16,
         service: 9,
-        priority: 0,
-        stamp: 0,
-    };
+        ..DataFields::default()
+    });
     Packet { home, conn: 5, tag: 9, shape }
 }
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use pullnet_connections::Finished;
 use pullnet_rng::Seed;
-use pullnet_scdp::{Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader, Shape, Symbol};
+use pullnet_scdp::{Pulling, Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader, Shape, Symbol};
 use pullnet_transport::{
     ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, HostInfo, Protocol,
     SendCounts, Side, Source, Transmit, Transport,
@@ -66,16 +66,20 @@ impl EngineOptions {
     pub fn new(local: SocketAddr, rate: BitsPerSec, mtu: usize, seed: u64) -> Self {
         // 8 ms of the link: a round trip of processes that wait for a processor. No more than the kernel's sockets hold.
         let window = rate.get() / 125 / (8 * mtu.max(1) as u64);
+        let pulling = Pulling {
+            // A decoder of bytes decides, and its time has passed already.
+            failure: 0.0,
+            timeout: Picos::from_millis(5),
+            guard: Picos::from_millis(5),
+            time_wait: Picos::from_millis(200),
+            ..Pulling::default()
+        };
         let transport = ScdpConfig {
             initial_window: Packets(window.clamp(32, 128) as u32),
             source_window: Packets((window / 2).clamp(16, 64) as u32),
-            // A decoder of bytes decides, and its time has passed already.
-            failure: 0.0,
             decode_rate: Some(BitsPerSec::gbps(800)),
-            timeout: Picos::from_millis(5),
-            guard: Picos::from_millis(5),
             straggler: Picos::from_millis(200),
-            time_wait: Picos::from_millis(200),
+            pulling,
             ..ScdpConfig::default()
         };
         Self { local, mac: Mac::default(), rate, mtu, paths: 8, seed, transport }
@@ -223,7 +227,7 @@ impl Engine {
             peers: Peers::default(),
             incoming: BTreeMap::new(),
             slots: BTreeMap::new(),
-            ended: Finished::new(config.give_up.saturating_add(config.time_wait)),
+            ended: Finished::new(config.pulling.give_up.saturating_add(config.pulling.time_wait)),
             contents: BTreeMap::new(),
             outgoing: BTreeMap::new(),
             reported: BTreeMap::new(),
@@ -449,7 +453,7 @@ impl Engine {
         self.counts.symbols_received += 1;
         let Some(incoming) = self.incoming.get_mut(&key) else { return Taken::Nothing };
         if incoming.collector.is_none() {
-            let collector = Collector::new(symbol.shape, self.options.transport.spare);
+            let collector = Collector::new(symbol.shape, self.options.transport.pulling.spare);
             incoming.collector = collector.map(|collector| (symbol.shape, collector));
         }
         let Some((_, collector)) = &mut incoming.collector else { return Taken::Nothing };
@@ -532,7 +536,7 @@ impl Engine {
             self.after_input(now, None);
         }
         self.ended.expire(now);
-        let silence = self.options.transport.give_up.saturating_mul(4);
+        let silence = self.options.transport.pulling.give_up.saturating_mul(4);
         // A message without any symbol with SYN never becomes a session of the transport.
         self.incoming.retain(|_, incoming| {
             matches!(incoming.sink, Sink::Object(..)) || now.since(incoming.last_heard) < silence

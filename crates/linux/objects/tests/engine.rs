@@ -180,6 +180,16 @@ impl Cluster {
         }
     }
 
+    /// Host 0 sends `object` to the group of the three others; returns their addresses.
+    fn run_group(&mut self, object: &[u8]) -> [SocketAddr; 3] {
+        let (long, to) = (object.len(), [address(1), address(2), address(3)]);
+        (1..4).for_each(|host| self.expect(host, Some(0), long));
+        let (what, content) = ((SESSION, long as u64), Box::new(object.to_vec()));
+        self.engines[0].send_to_group(Instant::ZERO, (GROUP, PORT), &to, what, content);
+        self.run();
+        to
+    }
+
     fn expect(&mut self, host: usize, from: Option<usize>, long: usize) {
         self.engines[host].expect(Instant::ZERO, from.map(address), SESSION, ObjectId(3), long as u64);
     }
@@ -232,11 +242,7 @@ fn an_object_arrives_over_round_trips_that_are_longer_than_timeouts() {
         let pause = Picos::from_millis(late);
         let weather = Weather { late: Picos::from_millis(late % 100), pause, trim: 0, ..BAD };
         let (object, mut network) = (bytes(long), Cluster::new(4, weather, long, seed));
-        (1..4).for_each(|host| network.expect(host, Some(0), long));
-        let to = [address(1), address(2), address(3)];
-        let content = Box::new(object.clone());
-        network.engines[0].send_to_group(Instant::ZERO, (GROUP, PORT), &to, (SESSION, long as u64), content);
-        network.run();
+        let to = network.run_group(&object);
         assert_eq!(network.ends(), (to.to_vec(), vec![]), "{late} ms");
         assert!((1..4).all(|host| network.objects[host] == (object.clone(), true)));
     }
@@ -264,11 +270,7 @@ fn a_group_gets_each_symbol_once_and_everyone_has_the_object() {
     let long = 2_000_000;
     for (seed, weather) in [(1, Weather::default()), (2, BAD), (3, BAD)] {
         let (object, mut network) = (bytes(long), Cluster::new(4, weather, long, seed));
-        (1..4).for_each(|host| network.expect(host, Some(0), long));
-        let to = [address(1), address(2), address(3)];
-        let content = Box::new(object.clone());
-        network.engines[0].send_to_group(Instant::ZERO, (GROUP, PORT), &to, (SESSION, long as u64), content);
-        network.run();
+        let to = network.run_group(&object);
         assert!((1..4).all(|host| network.objects[host] == (object.clone(), true)));
         assert_eq!(network.ends(), (to.to_vec(), vec![]));
         let symbols = long.div_ceil(1412) as u64;

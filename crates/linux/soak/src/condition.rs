@@ -40,7 +40,9 @@ impl Condition {
         Self::Application,
     ];
 
-    const fn described(self) -> (&'static str, &'static str) {
+    /// Name on the command line, and description of the fault.
+    #[must_use]
+    pub const fn described(self) -> (&'static str, &'static str) {
         match self {
             Self::Fine => ("fine", "nothing goes wrong, but for what many senders do to each other"),
             Self::Loss => ("loss", "one frame of a hundred is lost"),
@@ -65,17 +67,5 @@ impl Condition {
     /// Whether every packet arrives, whole or trimmed, before its timer expires.
     pub(crate) const fn is_timely(self) -> bool {
         matches!(self, Self::Fine | Self::Duplication | Self::Trimming | Self::Application)
-    }
-
-    /// Name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.described().0
-    }
-
-    /// Description of the fault.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        self.described().1
     }
 }

@@ -40,8 +40,8 @@ impl Wrong {
 
     const fn described(self) -> (&'static str, &'static str) {
         match self {
-            Self::Virtual(condition) => (condition.name(), condition.words()),
-            Self::Processes(killed) => (killed.name(), killed.words()),
+            Self::Virtual(condition) => condition.described(),
+            Self::Processes(killed) => killed.described(),
         }
     }
 }

@@ -8,7 +8,9 @@ use pullnet_switch::{
     Selection, Silent, Slot,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
-use pullnet_wire::{Mac as WireMac, Marks, PORT, Packet, Shape, is_sealed, parse, parse_sealed, switch};
+use pullnet_wire::{
+    DataFields, Mac as WireMac, Marks, PORT, Packet, Shape, is_sealed, parse, parse_sealed, switch,
+};
 
 use crate::condition::Condition;
 
@@ -185,7 +187,7 @@ impl FaultyFabric {
             return whole;
         }
         let Some(packet) = packet(frame, &marks) else { return whole };
-        let Shape::Data { seq, pulled: false, .. } = packet.shape else { return whole };
+        let Shape::Data(DataFields { seq, pulled: false, .. }) = packet.shape else { return whole };
         if seq >= FIRST_WINDOW || !self.seen.first((host, packet.conn, seq)) {
             return whole;
         }

@@ -241,7 +241,7 @@ impl World {
                 ..gone
             },
             virtual_seconds: self.now.since(Instant::ZERO).as_secs_f64(),
-            ..self.ledger.report(options.condition.name(), options, resident)
+            ..self.ledger.report(options.condition.described().0, options, resident)
         }
     }
 }

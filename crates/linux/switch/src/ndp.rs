@@ -156,7 +156,7 @@ impl Codec for Ndp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pullnet_wire::{Arrived, Fate, Mac, PORT, Packet, Route, Shape, emit, parse};
+    use pullnet_wire::{Arrived, DataFields, Fate, Mac, PORT, Packet, Route, Shape, emit, parse};
 
     fn frame(payload: usize, label: u16, ipv6: bool) -> Vec<u8> {
         let ends = if ipv6 { ["fd00::1", "fd00::2"] } else { ["10.0.0.1", "10.0.0.2"] };
@@ -164,17 +164,8 @@ mod tests {
         let (from_mac, to_mac) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2]));
         let route = Route { from_mac, to_mac, from, to, from_port: Route::port_of(label), to_port: PORT };
         let length = payload as u16;
-        let shape = Shape::Data {
-            seq: 5,
-            syn: true,
-            last: false,
-            pulled: false,
-            again: false,
-            length,
-            service: 1,
-            priority: 0,
-            stamp: 0,
-        };
+        let shape =
+            Shape::Data(DataFields { seq: 5, syn: true, length, service: 1, ..DataFields::default() });
         let packet = Packet { home: PORT, conn: 7, tag: 9, shape };
         let mut out = vec![0; 10_000];
         let long = emit(&mut out, &route, &Marks::default(), &packet, &vec![0xa5; payload]).unwrap();

@@ -54,6 +54,13 @@ pub struct PortSettings {
     pub peer: Option<PortId>,
 }
 
+impl PortSettings {
+    /// A port of switch `node` whose line leads outside, without delay; frames arrive as they come.
+    pub const fn outside(node: NodeId, rate: BitsPerSec) -> Self {
+        Self { node, rate, delay: Picos::ZERO, paced: false, peer: None }
+    }
+}
+
 /// Two ports whose peer settings do not match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongPort {

@@ -16,7 +16,7 @@ const EPOCH: u64 = 1_700_000_000_000_000_000;
 
 fn recorded() -> Vec<u8> {
     let rate = BitsPerSec::gbps(1);
-    let port = PortSettings { node: NodeId::new(0), rate, delay: Picos::ZERO, paced: false, peer: None };
+    let port = PortSettings::outside(NodeId::new(0), rate);
     let names = ["a", "b"].map(|name| Some(Captured { name: name.to_owned(), rate }));
     let mut file = Vec::new();
     {

@@ -15,13 +15,7 @@ type Trims = Fabric<Trim<Slot>, Toy, Log>;
 
 fn port(node: u32, peer: Option<u32>) -> PortSettings {
     let peer = peer.map(PortId::new);
-    PortSettings {
-        node: NodeId::new(node),
-        rate: BitsPerSec::gbps(1),
-        delay: Picos::ZERO,
-        paced: false,
-        peer,
-    }
+    PortSettings { peer, ..PortSettings::outside(NodeId::new(node), BitsPerSec::gbps(1)) }
 }
 
 fn only(port: u32) -> Entry {

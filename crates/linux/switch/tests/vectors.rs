@@ -18,7 +18,7 @@ use pullnet_switch::{
     Class, Codec, Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
 };
 use pullnet_transport::{Grant, Hop, RateAsk, TurnAsk};
-use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, Instant, NodeId, PortId};
 use serde_json::{Map, Value, json};
 
 /// Question of a packet's header to its port.
@@ -108,13 +108,7 @@ struct Switch<Q: Discipline<Slot>> {
 impl<Q: Discipline<Slot>> Switch<Q> {
     fn new(head: &Value) -> Self {
         let ports = head["ports"].as_u64().unwrap() as u32;
-        let port = PortSettings {
-            node: NodeId::new(0),
-            rate: BitsPerSec::gbps(10),
-            delay: Picos::ZERO,
-            paced: false,
-            peer: None,
-        };
+        let port = PortSettings::outside(NodeId::new(0), BitsPerSec::gbps(10));
         let settings = FabricSettings { unknown: Unknown::Drop, ..FabricSettings::default() };
         let named = Q::SIGNALS;
         let all = vec![port; ports as usize + usize::from(!named)];

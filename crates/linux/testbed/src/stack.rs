@@ -8,7 +8,7 @@ use pullnet_session::{
 use pullnet_transport::{
     Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Received, Transmit, Transport,
 };
-use pullnet_units::{FlowId, HostId, Instant, PacketSeq, Picos};
+use pullnet_units::{FlowId, HostId, Instant, Labels, PacketSeq, Picos};
 use pullnet_wire::{Framed, HeaderOf, Refused};
 use pullnet_workload::{Cue, FlowStart, Instruction};
 
@@ -109,7 +109,8 @@ impl<P: Framed> Stack<P> {
         self.application.begin(start);
         let to = site.addr(start.dst);
         let (conn, paths) = (conn_of(start.flow), site.paths(self.addr, to));
-        let FlowStart { size, priority, deadline, tenant, .. } = *start;
+        let Labels { priority, deadline, tenant, .. } = start.labels;
+        let size = start.size;
         let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         self.endpoint.open(now, flow);
     }

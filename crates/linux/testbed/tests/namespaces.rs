@@ -147,8 +147,9 @@ fn hosts_send_at_the_rates_that_a_switch_grants() {
 #[test]
 fn a_flow_that_cannot_meet_its_deadline_is_quenched() {
     let Some(record) = play(&granted(D3, D3_SWITCH, "1 Mbps", "deadline = \"4 s\""), None) else { return };
-    let in_time =
-        |flow: &&FlowRow| flow.received.zip(flow.deadline).is_some_and(|(at, deadline)| at <= deadline);
+    let in_time = |flow: &&FlowRow| {
+        flow.received.zip(flow.labels.deadline).is_some_and(|(at, deadline)| at <= deadline)
+    };
     let quenched = |flow: &&FlowRow| flow.failed == Some("quenched: its deadline cannot be met");
     let (served, given_up) = (record.flows.iter().filter(in_time), record.flows.iter().filter(quenched));
     let (served, given_up) = (served.count(), given_up.count());

@@ -1,12 +1,12 @@
 use pullnet_probes::Recorded;
-use pullnet_units::{HostId, Instant, Picos, PortId};
+use pullnet_units::{HostId, Instant, Labels, Picos, PortId};
 
 use crate::counts::PacketCounts;
 
 /// One flow, in order of its number.
 ///
 /// Long: a row of a table, a field for each column.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct FlowRow {
     /// Sender.
     pub src: HostId,
@@ -28,18 +28,9 @@ pub struct FlowRow {
     pub delivered_in_window: u64,
     /// Ideal completion time in an unloaded network; `None` for endless flows.
     pub ideal: Option<Picos>,
-    /// Priority: 0 is ordinary, higher is served first.
-    pub priority: u8,
-    /// Index into [`RunRecord::tags`].
-    pub tag: u16,
-    /// Index into [`RunRecord::transports`].
-    pub transport: u8,
-    /// Time by which the flow should have completed.
-    pub deadline: Option<Instant>,
-    /// Index into [`RunRecord::tenants`]; 0: the flow belongs to no tenant.
-    pub tenant: u16,
-    /// Number of its coflow, if any.
-    pub coflow: Option<u32>,
+    /// Priority, deadline and the like. Names are indexes into [`RunRecord::tags`], [`RunRecord::transports`] and
+    /// [`RunRecord::tenants`].
+    pub labels: Labels,
     /// Number of the first flow of its session: its own if it is the whole session.
     pub session: u32,
     /// Hosts that send it.
@@ -147,11 +138,11 @@ pub struct RunRecord {
     pub complete: bool,
     /// The measurement window, clipped to the simulated time.
     pub window: (Instant, Instant),
-    /// Names indexed by [`FlowRow::tag`].
+    /// Names indexed by [`Labels::tag`].
     pub tags: Vec<String>,
-    /// Names indexed by [`FlowRow::tenant`]; the first, for flows without a tenant, is empty.
+    /// Names indexed by [`Labels::tenant`]; the first, for flows without a tenant, is empty.
     pub tenants: Vec<String>,
-    /// Names indexed by [`FlowRow::transport`].
+    /// Names indexed by [`Labels::transport`].
     pub transports: Vec<String>,
     /// Flows.
     pub flows: Vec<FlowRow>,

@@ -309,8 +309,8 @@ impl Summary {
             packets: record.totals.packets.clone(),
             timeouts: record.totals.timeouts,
             unexplained_timeouts: all.iter().map(|flow| u64::from(flow.unexplained)).sum(),
-            by_tag: by(record, &record.tags, |flow| flow.tag.into()),
-            by_transport: by(record, &record.transports, |flow| flow.transport.into()),
+            by_tag: by(record, &record.tags, |flow| flow.labels.tag.into()),
+            by_transport: by(record, &record.transports, |flow| flow.labels.transport.into()),
             by_tenant: by_tenant(record),
             deadlines: deadlines(&all, record.simulated),
             coflows: coflows(&all),
@@ -407,7 +407,7 @@ fn by(
 }
 
 fn by_tenant(record: &RunRecord) -> BTreeMap<String, GroupSummary> {
-    let mut all = by(record, &record.tenants, |flow| flow.tenant.into());
+    let mut all = by(record, &record.tenants, |flow| flow.labels.tenant.into());
     // The first name is empty and stands for flows without a tenant.
     all.remove("");
     all
@@ -426,7 +426,7 @@ fn group_summary(record: &RunRecord, flows: &[&FlowRow]) -> GroupSummary {
 }
 
 fn deadlines(flows: &[&FlowRow], now: Instant) -> Deadlines {
-    let stated = flows.iter().filter(|flow| flow.deadline.is_some()).count() as u64;
+    let stated = flows.iter().filter(|flow| flow.labels.deadline.is_some()).count() as u64;
     let told = |met| flows.iter().filter(|flow| flow.deadline_met(now) == Some(met)).count() as u64;
     let (met, missed) = (told(true), told(false));
     let share_met = (met + missed > 0).then(|| met as f64 / (met + missed) as f64);
@@ -436,7 +436,7 @@ fn deadlines(flows: &[&FlowRow], now: Instant) -> Deadlines {
 fn coflows(flows: &[&FlowRow]) -> CoflowSummary {
     // Start of the first flow and end of the last; `None` if any has not ended.
     let mut ends: BTreeMap<u32, (Instant, Option<Instant>)> = BTreeMap::new();
-    for (coflow, flow) in flows.iter().filter_map(|flow| Some((flow.coflow?, flow))) {
+    for (coflow, flow) in flows.iter().filter_map(|flow| Some((flow.labels.coflow?, flow))) {
         let (start, end) = ends.entry(coflow).or_insert((flow.start, Some(flow.start)));
         *start = flow.start.min(*start);
         *end = end.zip(flow.received).map(|(end, received)| end.max(received));

@@ -25,7 +25,7 @@ impl FlowRow {
 
     /// Whether all data arrived by the deadline; `None` if there is none, or if the run ended at `now` before it.
     pub(crate) fn deadline_met(&self, now: Instant) -> Option<bool> {
-        match (self.deadline?, self.received) {
+        match (self.labels.deadline?, self.received) {
             (deadline, Some(received)) => Some(received <= deadline),
             (deadline, None) => (self.failed.is_some() || deadline < now).then_some(false),
         }
@@ -45,16 +45,16 @@ impl FlowRow {
 impl RunRecord {
     /// Name of a flow's tenant, if it has one.
     pub(crate) fn tenant_of(&self, flow: &FlowRow) -> Option<&str> {
-        let name = self.tenants.get(usize::from(flow.tenant)).map(String::as_str);
-        name.filter(|_| flow.tenant > 0)
+        let name = self.tenants.get(usize::from(flow.labels.tenant)).map(String::as_str);
+        name.filter(|_| flow.labels.tenant > 0)
     }
 }
 
 fn flows(record: &RunRecord) -> Table {
     let window = record.window.1.since(record.window.0);
-    let tag = |row: &FlowRow| record.tags.get(usize::from(row.tag)).map_or("", String::as_str);
+    let tag = |row: &FlowRow| record.tags.get(usize::from(row.labels.tag)).map_or("", String::as_str);
     let transport =
-        |row: &FlowRow| record.transports.get(usize::from(row.transport)).map_or("", String::as_str);
+        |row: &FlowRow| record.transports.get(usize::from(row.labels.transport)).map_or("", String::as_str);
     let tenant = |row: &FlowRow| record.tenant_of(row);
     let tags: Vec<_> = record.flows.iter().map(|row| (row, tag(row))).collect();
     Builder::new("flows", "One row per flow, in order of start.", &tags)
@@ -65,16 +65,16 @@ fn flows(record: &RunRecord) -> Table {
         .text(["tag", "", "Name that the scenario gave to the traffic."], |(_, tag)| tag)
         .text(["transport", "", "Name of the transport that carried it."], |(row, _)| transport(row))
         .maybe_text(["tenant", "", "Tenant of the flow; missing if it has none."], |(row, _)| tenant(row))
-        .maybe_id(["coflow", "", "Number of the coflow that it is part of; missing if of none."], |(row, _)| row.coflow)
+        .maybe_id(["coflow", "", "Number of the coflow that it is part of; missing if of none."], |(row, _)| row.labels.coflow)
         .id(["session", "", "Number of the first flow of its session: flows to several receivers, or from several senders, that began as one."], |(row, _)| row.session)
         .id(["senders", "", "Hosts that send it; src is the first of them."], |(row, _)| row.senders.into())
         .maybe_count(["deadline_ps", "ps", "When all of it should have arrived; missing if there is no deadline."], |(row, _)| {
-            ps(row.deadline)
+            ps(row.labels.deadline)
         })
         .maybe_flag(["deadline_met", "", "Whether it had; missing without a deadline, or if the run ended before."], |(row, _)| {
             row.deadline_met(record.simulated)
         })
-        .id(["priority", "", "0 is ordinary; higher goes first."], |(row, _)| row.priority.into())
+        .id(["priority", "", "0 is ordinary; higher goes first."], |(row, _)| row.labels.priority.into())
         .text(["state", "", "completed (all data at the receiver), failed or unfinished."], |(row, _)| {
             row.state()
         })

@@ -9,33 +9,23 @@ use pullnet_probes::{
 use pullnet_record::{
     About, Cost, FlowRow, HostRow, PacketCounts, PortRow, RunRecord, StuckFlow, Summary, Totals, tables,
 };
-use pullnet_units::{HostId, Instant, Picos, PortId};
+use pullnet_units::{HostId, Instant, Labels, Picos, PortId};
 
 fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str>) -> FlowRow {
     FlowRow {
-        src: HostId::new(0),
         dst: HostId::new(1),
         size,
         start: Instant(5_000_000),
         received: received_us.map(|us| Instant(us * 1_000_000)),
-        acknowledged: None,
         failed,
         delivered: 9_000,
         delivered_in_window: 4_500,
         ideal: size.map(|_| Picos::from_micros(10)),
-        priority: 0,
-        tag: u16::from(size.is_none()),
-        transport: 0,
-        deadline: None,
-        tenant: 0,
-        coflow: None,
-        session: 0,
+        labels: Labels { tag: u16::from(size.is_none()), ..Labels::default() },
         senders: 1,
         packets_sent: 3,
         retransmitted: 1,
-        timeouts: 0,
-        unexplained: 0,
-        lost: 0,
+        ..FlowRow::default()
     }
 }
 
@@ -343,9 +333,12 @@ fn only_flows_that_stood_still_for_long_are_stuck() {
 /// Flows with deadlines, tenants and coflows, all of them started after 5 us.
 fn jobs() -> RunRecord {
     let row = |received_us, deadline_us: Option<u64>, tenant, coflow| FlowRow {
-        deadline: deadline_us.map(|us| Instant(us * 1_000_000)),
-        tenant,
-        coflow,
+        labels: Labels {
+            deadline: deadline_us.map(|us| Instant(us * 1_000_000)),
+            tenant,
+            coflow,
+            ..Labels::default()
+        },
         ..flow(Some(9_000), received_us, None)
     };
     let flows = vec![

@@ -2,8 +2,8 @@
 
 use pullnet_config::{Located, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, settings};
-use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, schedules};
-use pullnet_units::{BitsPerSec, Instant, Picos};
+use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, Trouble, schedules};
+use pullnet_units::{Instant, Picos};
 
 use crate::scenario::Stop;
 use crate::topology_kind::BuiltTopology;
@@ -14,19 +14,9 @@ settings! {
         /// Where: "all links", "level agg->core", "link core 0 - agg 3" (both directions), "link core 0 -> agg 3"
         /// (one), "link core 0 - agg 3 lane 1", "switch agg 3" or "host 5" (all links of a node).
         place: String = "link core 0 - agg 0"; required,
-        /// Since when.
-        from: Picos = "0 ps",
-        /// When it is over; without it, never.
-        until: Option<Picos> = "",
-        /// Nothing passes.
-        down: bool = false,
-        /// The links work at this rate, lower than their own.
-        rate: Option<BitsPerSec> = "",
-        /// Packets vanish with this probability.
-        loss: Option<f64> = "" in 0.0 => 1.0,
-        /// Packets arrive damaged, and are discarded, with this probability.
-        corrupt: Option<f64> = "" in 0.0 => 1.0,
-    }
+    } with
+    /// When, and what.
+    trouble: Trouble
 }
 
 pub(crate) fn table() -> SubTable {
@@ -53,7 +43,7 @@ fn read_one(reader: &Reader<'_>, network: Option<&BuiltTopology>, stop: Option<S
     let own = reader.read::<FaultSettings>();
     check_times(reader, &own, stop);
     let effects = ["down", "rate", "loss", "corrupt"];
-    if own.has_read(&effects) && effects_of(&own.value).is_empty() {
+    if own.has_read(&effects) && own.value.trouble.effects().is_empty() {
         reader.refuse_table(
             "says not what goes wrong; add down = true, rate = \"1 Gbps\", loss = 0.01 or corrupt = 0.01",
         );
@@ -63,7 +53,8 @@ fn read_one(reader: &Reader<'_>, network: Option<&BuiltTopology>, stop: Option<S
     }
     match own.value.place.parse() {
         Ok(place) => {
-            let all = faults(&own.value, &place);
+            let trouble = &own.value.trouble;
+            let all = trouble.faults(&place, trouble.effects());
             if let Some(network) = network {
                 report_all(reader, network, &place, &all);
             }
@@ -77,15 +68,17 @@ fn read_one(reader: &Reader<'_>, network: Option<&BuiltTopology>, stop: Option<S
 }
 
 fn check_times(reader: &Reader<'_>, own: &Located<FaultSettings>, stop: Option<Stop>) {
-    let from = Instant::ZERO.after(own.value.from);
+    let from = Instant::ZERO.after(own.value.trouble.from);
     if let Some(end) = stop.map(Stop::latest)
         && from >= end
     {
         let ends = Picos(end.0);
         reader.refuse("from", format!("is not before the end of the run; use less than \"{ends}\""));
     }
-    if own.has_read(&["from", "until"]) && own.value.until.is_some_and(|until| until <= own.value.from) {
-        let from = own.value.from;
+    if own.has_read(&["from", "until"])
+        && own.value.trouble.until.is_some_and(|until| until <= own.value.trouble.from)
+    {
+        let from = own.value.trouble.from;
         reader.refuse("until", format!("is not after from = \"{from}\"; use a later end or none"));
     }
 }
@@ -102,23 +95,6 @@ fn report_all(reader: &Reader<'_>, network: &BuiltTopology, place: &Place, all: 
             report(reader, &error);
         }
     }
-}
-
-fn faults(settings: &FaultSettings, place: &Place) -> Vec<Fault> {
-    let from = Instant::ZERO.after(settings.from);
-    let until = settings.until.map(|until| Instant::ZERO.after(until));
-    let fault = |effect| Fault { place: place.clone(), from, until, effect };
-    effects_of(settings).into_iter().map(fault).collect()
-}
-
-fn effects_of(settings: &FaultSettings) -> Vec<Effect> {
-    let effects = [
-        settings.down.then_some(Effect::Down),
-        settings.rate.map(Effect::Rate),
-        settings.loss.map(Effect::Loss),
-        settings.corrupt.map(Effect::Corrupt),
-    ];
-    effects.into_iter().flatten().collect()
 }
 
 /// Shows an error at the key that it speaks of.

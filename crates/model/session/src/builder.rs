@@ -246,5 +246,5 @@ fn occupancy_of(row: u32, port: &PortRow) -> impl Iterator<Item = OccupancyRow> 
 fn unique(scenario: &Scenario, flows: &[FlowRow]) -> u64 {
     let mtus: Vec<_> =
         scenario.transports.iter().map(|carried| u64::from(carried.config.framing().mtu)).collect();
-    flows.iter().map(|flow| flow.delivered.div_ceil(mtus[usize::from(flow.transport)])).sum()
+    flows.iter().map(|flow| flow.delivered.div_ceil(mtus[usize::from(flow.labels.transport)])).sum()
 }

@@ -207,7 +207,7 @@ impl Director {
         let Some(began) = self.workload.began(flow, at) else { return };
         self.certain -= u64::from(began.is_certain);
         let row = &mut self.flows[flow.index()];
-        (row.coflow, row.deadline) = (began.coflow, began.deadline);
+        (row.labels.coflow, row.labels.deadline) = (began.coflow, began.deadline);
         if began.watch != Watch::Nothing {
             self.watch(flow, true);
         }
@@ -228,7 +228,7 @@ impl Director {
     }
 
     fn row(&self, start: &FlowStart, sources: &[HostId]) -> FlowRow {
-        let Framing { mtu, header } = self.framings[usize::from(start.transport)];
+        let Framing { mtu, header } = self.framings[usize::from(start.labels.transport)];
         let topology = &self.scenario.topology;
         let ideal = |size| match sources {
             [src] => topology.ideal_fct(*src, start.dst, size, mtu, header),
@@ -239,25 +239,11 @@ impl Director {
             dst: start.dst,
             size: start.size.map(|size| size.0),
             start: start.at,
-            received: None,
-            acknowledged: None,
-            failed: None,
-            delivered: 0,
-            delivered_in_window: 0,
             ideal: start.size.map(|size| ideal(size.0)),
-            priority: start.priority,
-            tag: start.tag,
-            transport: start.transport,
-            deadline: start.deadline,
-            tenant: start.tenant,
-            coflow: start.coflow,
+            labels: start.labels,
             session: start.session.get(),
             senders: sources.len() as u16,
-            packets_sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            unexplained: 0,
-            lost: 0,
+            ..FlowRow::default()
         }
     }
 

@@ -24,7 +24,7 @@ mod yen;
 
 pub use error::TopologyError;
 pub use fabrics::{AbFatTree, Jellyfish, Jupiter, Planes, Vl2};
-pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, schedules};
+pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, Trouble, schedules};
 pub use files::{LoadErrors, LoadOptions, load, save};
 pub use graph::{Graph, VertexId};
 pub use model::{

@@ -1,5 +1,5 @@
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, FlowId, HostId, Instant, Picos};
+use pullnet_units::{Bytes, FlowId, HostId, Instant, Labels, Picos};
 
 use crate::agenda::{After, Join, Part, Watch};
 
@@ -17,18 +17,8 @@ pub struct FlowStart {
     pub dst: HostId,
     /// Payload bytes, at least 1; `None` never ends.
     pub size: Option<Bytes>,
-    /// 0 is ordinary; a higher number goes first.
-    pub priority: u8,
-    /// Index into [`crate::Workload::tags`].
-    pub tag: u16,
-    /// Number of the transport that carries it.
-    pub transport: u8,
-    /// Time by which all of its data should have arrived.
-    pub deadline: Option<Instant>,
-    /// Index into [`crate::Workload::tenants`]; 0: no tenant's.
-    pub tenant: u16,
-    /// Number of the coflow that it is part of, from 0 in order of their first flows.
-    pub coflow: Option<u32>,
+    /// Priority, deadline and the like. Names are indexes into [`crate::Workload::tags`] and [`crate::Workload::tenants`].
+    pub labels: Labels,
     /// Number of the first flow of its session: its own if it is the whole session.
     pub session: FlowId,
     /// Its place in a session of several flows, whose starts are given out one after the other.
@@ -60,8 +50,8 @@ pub struct Prepared {
 impl Prepared {
     /// The flow as it starts at `at`.
     pub fn starting(&self, at: Instant) -> FlowStart {
-        let deadline = self.start.deadline.or(self.deadline.map(|deadline| at.after(deadline)));
-        FlowStart { at, deadline, ..self.start }
+        let deadline = self.start.labels.deadline.or(self.deadline.map(|deadline| at.after(deadline)));
+        FlowStart { at, labels: Labels { deadline, ..self.start.labels }, ..self.start }
     }
 }
 

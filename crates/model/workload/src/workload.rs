@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pullnet_rng::Seed;
-use pullnet_units::{FlowId, HostId, Instant, Picos};
+use pullnet_units::{FlowId, HostId, Instant, Labels, Picos};
 
 use crate::agenda::{Agenda, Ended, Flow, Follower, Join, Joins, Part, Planned, Planner, Watch};
 use crate::blocks::{Block, blocks};
@@ -262,14 +262,14 @@ impl Workload {
         let mut start = self.flow_start(number, Instant::NEVER, block, &flow);
         if further {
             // Deadlines of a session count from its start, at which nothing but the first part of it is planned.
-            start.deadline = deadline.map(|deadline| self.session.at.after(deadline));
-            start.coflow = self.session.coflow;
+            start.labels.deadline = deadline.map(|deadline| self.session.at.after(deadline));
+            start.labels.coflow = self.session.coflow;
         } else {
             start.session = number;
         }
-        let (stated, coflow) = (flow.coflow, start.coflow);
+        let (stated, coflow) = (flow.coflow, start.labels.coflow);
         let is_certain = after.latest == Instant::NEVER;
-        let times = (start.deadline, deadline);
+        let times = (start.labels.deadline, deadline);
         let expected = Expected {
             block,
             lane,
@@ -321,24 +321,28 @@ impl Workload {
         if self.session.flow == number {
             (self.session.at, self.session.coflow) = (at, coflow);
         }
-        FlowStart { deadline, coflow, ..self.flow_start(number, at, block, &flow) }
+        let start = self.flow_start(number, at, block, &flow);
+        FlowStart { labels: Labels { deadline, coflow, ..start.labels }, ..start }
     }
 
     /// Flow `flow` of a block, without deadline and coflow.
     fn flow_start(&self, number: FlowId, at: Instant, block: u32, flow: &Flow) -> FlowStart {
         let common = &self.blocks[block as usize];
-        FlowStart {
-            flow: number,
-            at,
-            src: flow.src,
-            dst: flow.dst,
-            size: flow.size,
+        let labels = Labels {
             priority: flow.priority.unwrap_or(common.priority),
             tag: flow.tag.unwrap_or(common.tag),
             transport: common.transport,
             deadline: None,
             tenant: flow.tenant.unwrap_or(common.tenant),
             coflow: None,
+        };
+        FlowStart {
+            flow: number,
+            at,
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size,
+            labels,
             session: self.session.flow,
             part: flow.part,
             watch: flow.watch,

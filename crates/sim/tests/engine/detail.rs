@@ -167,19 +167,10 @@ fn a_series_of_more_rows_than_memory_is_for_is_refused() {
 }
 
 const DUMBBELL: &str = r#"until = "all flows done"
-[topology]
-kind = "dumbbell"
-left = 2
-right = 2
-[transport]
-kind = "ndp"
-[switch]
-kind = "trim"
-[[traffic]]
-kind = "incast"
-hosts = "0,2"
-degree = 1
-size = "900 kB"
+topology = { kind = "dumbbell", left = 2, right = 2 }
+transport = { kind = "ndp" }
+switch = { kind = "trim" }
+traffic = [{ kind = "incast", hosts = "0,2", degree = 1, size = "900 kB" }]
 "#;
 
 fn slowdown(record: &RunRecord) -> f64 {

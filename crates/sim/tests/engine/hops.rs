@@ -188,7 +188,7 @@ fn several_transports_keep_their_packets_apart() {
          [[traffic]]\nkind = \"incast\"\ndegree = 2\nsize = \"90 kB\"\nhosts = \"3..5\"\ntransport = \"b\"\n[probes.hops]\n";
     let record = simulate(&compiled(text, &[]), 1);
     let kinds = |transport: u8| -> BTreeSet<&str> {
-        let of = |row: &&HopRow| record.flows[row.flow.get() as usize].transport == transport;
+        let of = |row: &&HopRow| record.flows[row.flow.get() as usize].labels.transport == transport;
         record.recorded.hops().iter().filter(of).map(|row| row.kind).collect()
     };
     assert!(kinds(0).contains("pull") && !kinds(1).contains("pull"), "{:?} {:?}", kinds(0), kinds(1));

@@ -24,7 +24,7 @@ const PERMUTATION: &str = "kind = \"permutation\"\nsize = \"endless\"";
 /// Payload that the flows of each transport delivered.
 fn delivered(record: &RunRecord) -> [u64; 2] {
     [0, 1].map(|number| {
-        let own = record.flows.iter().filter(|flow| flow.transport == number);
+        let own = record.flows.iter().filter(|flow| flow.labels.transport == number);
         own.map(|flow| flow.delivered).sum()
     })
 }

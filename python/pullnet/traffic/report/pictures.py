@@ -17,14 +17,9 @@ APART = 1.05
 
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(pictures.Titled):
     """A plot of named series of points, some of them circled."""
 
-    name: str
-    """Of the file, without ending."""
-    title: str
-    x: str
-    y: str
     series: Series
     caption: str
     """Description of the picture, in a sentence or two."""

@@ -6,8 +6,10 @@ mod receiving;
 mod rules;
 mod sending;
 
-use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, Header, HostAddr, HostInfo};
-use pullnet_units::{Instant, Picos};
+use pullnet_transport::{
+    Awaited, ConnId, CumulativeAck, DataPacket, FailureReason, FlowSpec, Header, HostAddr, HostInfo,
+};
+use pullnet_units::{Bytes, Instant, Picos};
 
 use crate::sent::SentPackets;
 
@@ -19,12 +21,8 @@ pub use rules::AskingRules;
 pub enum Message<Q, A> {
     /// Payload.
     Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
+        /// The packet.
+        data: DataPacket,
         /// The question that the packet carries.
         question: Option<Q>,
     },
@@ -39,24 +37,11 @@ pub enum Message<Q, A> {
     },
     /// From the receiver.
     Ack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Its content.
-        ack: Ack<A>,
+        /// What has arrived.
+        ack: CumulativeAck,
+        /// The reply of the switches.
+        reply: Option<A>,
     },
-}
-
-/// Content of an ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ack<A> {
-    /// All packets below this number have arrived.
-    pub cumulative: u32,
-    /// The data packet that it answers.
-    pub answers: Option<u32>,
-    /// Everything has arrived.
-    pub finished: bool,
-    /// The reply of the switches.
-    pub reply: Option<A>,
 }
 
 /// Result of a timer check.
@@ -81,7 +66,7 @@ pub struct Outgoing<H> {
     pub again: bool,
 }
 
-/// Settings that the common rules need.
+/// Settings that several transports have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Payload of a full packet. Bytes.
@@ -92,6 +77,23 @@ pub struct Limits {
     pub give_up: Picos,
     /// Longest possible round trip of a packet.
     pub time_wait: Picos,
+}
+
+impl Limits {
+    /// The limits of settings. Packets are shorter than 4 GB.
+    pub fn of(mtu: Bytes, header: Bytes, give_up: Picos, time_wait: Picos) -> Self {
+        Self { mtu: mtu.0 as u32, header: header.0 as u32, give_up, time_wait }
+    }
+
+    /// How long a host remembers an ended flow: as long as its sender may send packets, and until the last has arrived.
+    pub fn remembered(&self) -> Picos {
+        self.give_up.saturating_add(self.time_wait)
+    }
+
+    /// Silence after which a sender is forgotten.
+    pub fn silence(&self) -> Picos {
+        self.give_up.saturating_mul(2)
+    }
 }
 
 /// The part of a sender that the common rules read and write.
@@ -128,8 +130,8 @@ pub trait Asking: Sized {
     /// The message in a header.
     fn read(header: Self::Header) -> Message<Self::Question, Self::Reply>;
 
-    /// The header of an ACK.
-    fn ack(conn: ConnId, ack: Ack<Self::Reply>) -> Self::Header;
+    /// The header of an ACK with the reply of the switches.
+    fn ack(ack: CumulativeAck, reply: Option<Self::Reply>) -> Self::Header;
 
     /// Whether the flow ends with this question, which then needs no answer.
     fn ends(question: &Self::Question) -> bool;

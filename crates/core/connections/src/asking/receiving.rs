@@ -1,14 +1,11 @@
 //! The receiving side of a host: acknowledges every packet and returns the replies of the switches.
 
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{CumulativeAck, DataPacket, Origin};
 use pullnet_units::Instant;
 
-use super::{Ack, Asking, AskingRules};
+use super::{Asking, AskingRules};
 use crate::endpoint::Flows;
 use crate::incoming::Admitted;
-
-/// Origin of a packet: the host, its connection, and the number of paths back.
-type From = (HostAddr, ConnId, u16);
 
 impl<S: Asking> AskingRules<S> {
     /// The reply to a question that needs one.
@@ -21,15 +18,15 @@ impl<S: Asking> AskingRules<S> {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (peer, conn, paths): From,
+        Origin { peer, conn, paths }: Origin,
         answers: Option<u32>,
     ) -> Option<u32> {
         let silence = self.silence();
         match flows.admit(now, (peer, conn), silence, || (paths, self.own_path(paths))) {
             Admitted::Open(slot) => Some(slot),
             Admitted::Ended((_, path)) => {
-                let ack = Ack { cumulative: 0, answers, finished: true, reply: None };
-                self.push_control(flows, peer, path, S::ack(conn, ack));
+                let ack = CumulativeAck { conn, cumulative: 0, answers, finished: true };
+                self.push_control(flows, peer, path, S::ack(ack, None));
                 None
             }
             Admitted::Stray => None,
@@ -40,18 +37,17 @@ impl<S: Asking> AskingRules<S> {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        from: From,
-        (seq, last): (u32, bool),
+        from: Origin,
+        data: DataPacket,
         bytes: u32,
         question: Option<S::Question>,
     ) {
-        let Some(slot) = self.receiver_for(flows, now, from, Some(seq)) else { return };
-        let Some((receiver, _)) = flows.take_data(now, slot, (seq, last), bytes) else { return };
-        let (finished, cumulative, path) = (receiver.is_complete(), receiver.cumulative(), receiver.paths.1);
-        let (peer, conn, _) = from;
-        let ack = Ack { cumulative, answers: Some(seq), finished, reply: self.reply_to(question) };
-        self.push_control(flows, peer, path, S::ack(conn, ack));
-        if finished {
+        let Some(slot) = self.receiver_for(flows, now, from, Some(data.seq)) else { return };
+        let Some((receiver, _)) = flows.take_data(now, slot, data, bytes) else { return };
+        let (ack, path) = (receiver.ack(Some(data.seq)), receiver.paths.1);
+        let Origin { peer, conn, .. } = from;
+        self.push_control(flows, peer, path, S::ack(ack, self.reply_to(question)));
+        if ack.finished {
             flows.finish(now, slot, peer, conn);
         }
     }
@@ -60,11 +56,11 @@ impl<S: Asking> AskingRules<S> {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        from: From,
+        from: Origin,
         given_up: bool,
         question: S::Question,
     ) {
-        let (peer, conn, _) = from;
+        let Origin { peer, conn, .. } = from;
         let known = flows.receivers.find(peer, conn);
         if given_up {
             return known.into_iter().for_each(|slot| flows.dismiss(now, slot, peer, conn));
@@ -76,11 +72,10 @@ impl<S: Asking> AskingRules<S> {
         let Some(slot) = self.receiver_for(flows, now, from, None) else { return };
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
-        let (cumulative, path) = (receiver.cumulative(), receiver.paths.1);
+        let (ack, path) = (receiver.ack(None), receiver.paths.1);
         let reply = self.reply_to(Some(question));
         if reply.is_some() {
-            let ack = Ack { cumulative, answers: None, finished: false, reply };
-            self.push_control(flows, peer, path, S::ack(conn, ack));
+            self.push_control(flows, peer, path, S::ack(ack, reply));
         }
     }
 }

@@ -1,6 +1,6 @@
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
+    FlowSpec, FlowStatus, HostAddr, HostInfo, Origin, Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{Instant, Picos, WireLen};
 
@@ -25,7 +25,7 @@ impl<S: Asking> AskingRules<S> {
     /// A host without flows.
     pub fn endpoint(config: S::Config, host: HostInfo, chance: RandomStream) -> Endpoint<Self> {
         let limits = S::limits(&config);
-        let remembered = limits.give_up.saturating_add(limits.time_wait);
+        let remembered = limits.remembered();
         Endpoint::new(Self { config, limits, host, line: RoundRobin::default(), chance }, remembered)
     }
 
@@ -36,7 +36,7 @@ impl<S: Asking> AskingRules<S> {
 
     /// Silence after which a sender is forgotten.
     pub(super) fn silence(&self) -> Picos {
-        self.limits.give_up.saturating_mul(2)
+        self.limits.silence()
     }
 
     /// Queues a packet without payload.
@@ -51,7 +51,6 @@ impl<S: Asking> Rules for AskingRules<S> {
     type Sender = S;
     type Receiver = Incoming;
     const SENDER_TIMER: TimerKind = TimerKind::PaceOrRetransmission;
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.limits.mtu.into()
@@ -72,20 +71,17 @@ impl<S: Asking> Rules for AskingRules<S> {
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<S::Header>) {
-        let Received { from, paths, wire, fate, header, .. } = packet;
-        if fate != Fate::Whole {
-            // These transports' switches drop packets; a packet without its payload counts as lost.
-            return;
-        }
+        let Received { from, paths, wire, header, .. } = packet;
         match S::read(header) {
-            Message::Data { conn, seq, last, question } => {
+            Message::Data { data, question } => {
                 let bytes = u32::from(wire).saturating_sub(self.limits.header);
-                self.on_data(flows, now, (from, conn, paths), (seq, last), bytes, question);
+                let origin = Origin { peer: from, conn: data.conn, paths };
+                self.on_data(flows, now, origin, data, bytes, question);
             }
             Message::Question { conn, given_up, question } => {
-                self.on_question(flows, now, (from, conn, paths), given_up, question);
+                self.on_question(flows, now, Origin { peer: from, conn, paths }, given_up, question);
             }
-            Message::Ack { conn, ack } => self.on_ack(flows, now, (from, conn), ack),
+            Message::Ack { ack, reply } => self.on_ack(flows, now, from, ack, reply),
         }
     }
 

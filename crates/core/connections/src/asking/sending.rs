@@ -1,9 +1,9 @@
 //! The sending side of a host.
 
-use pullnet_transport::{Class, ConnId, Event, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{Class, CumulativeAck, Event, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
-use super::{Ack, Asking, AskingRules, Expiry, Outgoing, Outlook};
+use super::{Asking, AskingRules, Expiry, Outgoing, Outlook};
 use crate::endpoint::Flows;
 
 impl<S: Asking> AskingRules<S> {
@@ -29,19 +29,20 @@ impl<S: Asking> AskingRules<S> {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (to, conn): (HostAddr, ConnId),
-        ack: Ack<S::Reply>,
+        to: HostAddr,
+        ack: CumulativeAck,
+        reply: Option<S::Reply>,
     ) {
-        let taken = flows.acknowledge(now, (to, conn), |sender, visit| {
+        let taken = flows.acknowledge(now, (to, ack.conn), |sender, visit| {
             let mut latest = None;
-            sender.outlook_mut().sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), |departure| {
+            sender.outlook_mut().sent.on_ack(now, ack, |departure| {
                 latest = latest.max(Some(departure));
                 visit(departure);
             });
             if let Some(departure) = latest {
                 sender.acknowledged(now, departure);
             }
-            if let Some(reply) = ack.reply {
+            if let Some(reply) = reply {
                 sender.on_reply(now, &self.config, reply);
             }
             sender.outlook().sent.is_complete()
@@ -49,7 +50,7 @@ impl<S: Asking> AskingRules<S> {
         match taken {
             Some((slot, true)) => {
                 let counts = self.part(flows, now, slot, false);
-                flows.complete(now, to, conn, counts);
+                flows.complete(now, to, ack.conn, counts);
             }
             Some((slot, false)) => self.proceed(flows, now, slot),
             None => (),

@@ -1,4 +1,7 @@
-use pullnet_transport::{ConnId, Grant, Header, Hop, MOST_RATE, Medium, Packed, RateAsk, RateUnits, flag};
+use pullnet_transport::{
+    ConnId, CumulativeAck, DataPacket, Grant, Header, Hop, MOST_RATE, Medium, Packed, RateAsk, RateUnits,
+    flag,
+};
 use pullnet_units::PacketSeq;
 
 /// Maximum number of rate-allocating switches on a path.
@@ -58,12 +61,8 @@ pub struct Ask {
 pub enum D3Header {
     /// Payload.
     Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
+        /// The packet.
+        data: DataPacket,
         /// The rate request of this round trip, if this packet carries it.
         ask: Option<Ask>,
     },
@@ -78,14 +77,8 @@ pub enum D3Header {
     },
     /// Acknowledges packets.
     Ack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Every packet below this number has arrived.
-        cumulative: u32,
-        /// The data packet that this ACK answers.
-        answers: Option<u32>,
-        /// The whole flow has arrived.
-        finished: bool,
+        /// What has arrived.
+        ack: CumulativeAck,
         /// Number and grants of the rate request that the answered packet carried.
         reply: Option<(u8, Grants)>,
     },
@@ -94,24 +87,20 @@ pub enum D3Header {
 const DATA: u8 = 0;
 const REQUEST: u8 = 1;
 const ACK: u8 = 2;
-const LAST: u8 = 0x10;
 const ASKS: u8 = 0x20;
 const ENDS: u8 = 0x40;
 const QUENCHED: u8 = 0x80;
-const ANSWERS: u8 = 0x10;
-const FINISHED: u8 = 0x20;
 const REPLIES: u8 = 0x40;
 /// Set in the last word, so that the length of a packet on the wire does not depend on the grants.
 const WHOLE: u32 = 1 << 31;
 
-/// Words of a packet that carries a rate request: 2 and 10 hold the request, 3 to 9 the grants.
-fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
-    let mut words = [0; 11];
-    (words[0], words[1]) = (conn.get(), seq);
+/// Adds a rate request behind connection and packet number: words 2 and 10 hold the request, 3 to 9 the grants.
+fn with_ask(mut packed: Packed<Medium>, ask: &Ask) -> Packed<Medium> {
+    let words = &mut packed.words;
     words[2] = ask.desired & MOST_RATE | u32::from(ask.grants.hops) << 24;
     ask.grants.write(&mut words[3..10]);
     words[10] = ask.before & MOST_RATE | u32::from(ask.number % NUMBERS) << 24 | WHOLE;
-    words
+    packed
 }
 
 fn ask_of(kind: u8, words: &Medium) -> Ask {
@@ -130,23 +119,20 @@ impl Header for D3Header {
 
     fn pack(self) -> Packed<Medium> {
         match self {
-            Self::Data { conn, seq, last, ask } => {
+            Self::Data { data, ask } => {
                 let asks = flag(ask.is_some(), ASKS) | flag(ask.is_some_and(|ask| ask.ends), ENDS);
-                let words = ask_words(conn, seq, &ask.unwrap_or_default());
-                Packed { kind: DATA | flag(last, LAST) | asks, words }
+                with_ask(data.pack(DATA | asks), &ask.unwrap_or_default())
             }
             Self::Request { conn, quenched, ask } => {
                 let kind = REQUEST | flag(ask.ends, ENDS) | flag(quenched, QUENCHED);
-                Packed { kind, words: ask_words(conn, 0, &ask) }
+                with_ask(DataPacket { conn, seq: 0, last: false }.pack(kind), &ask)
             }
-            Self::Ack { conn, cumulative, answers, finished, reply } => {
-                let kind = ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED);
-                let mut words = [0; 11];
-                (words[0], words[1], words[2]) = (conn.get(), cumulative, answers.unwrap_or(0));
+            Self::Ack { ack, reply } => {
+                let mut packed: Packed<Medium> = ack.pack(ACK | flag(reply.is_some(), REPLIES));
                 let (number, grants) = reply.unwrap_or_default();
-                grants.write(&mut words[3..10]);
-                words[10] = u32::from(grants.hops) | u32::from(number % NUMBERS) << 24 | WHOLE;
-                Packed { kind: kind | flag(reply.is_some(), REPLIES), words }
+                grants.write(&mut packed.words[3..10]);
+                packed.words[10] = u32::from(grants.hops) | u32::from(number % NUMBERS) << 24 | WHOLE;
+                packed
             }
         }
     }
@@ -157,28 +143,24 @@ impl Header for D3Header {
         match kind & 0x0f {
             DATA => {
                 let ask = (kind & ASKS != 0).then(|| ask_of(kind, &words));
-                Self::Data { conn, seq: words[1], last: kind & LAST != 0, ask }
+                Self::Data { data: DataPacket::unpack(&packed), ask }
             }
             REQUEST => Self::Request { conn, quenched: kind & QUENCHED != 0, ask: ask_of(kind, &words) },
             _ => {
                 let grants = Grants::read(words[10] & 0xff, &words[3..10]);
-                Self::Ack {
-                    conn,
-                    cumulative: words[1],
-                    answers: (kind & ANSWERS != 0).then_some(words[2]),
-                    finished: kind & FINISHED != 0,
-                    reply: (kind & REPLIES != 0).then_some(((words[10] >> 24) as u8 % NUMBERS, grants)),
-                }
+                let reply = ((words[10] >> 24) as u8 % NUMBERS, grants);
+                let reply = (kind & REPLIES != 0).then_some(reply);
+                Self::Ack { ack: CumulativeAck::unpack(&packed), reply }
             }
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
-        Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
-            Self::Request { conn, .. } => (conn, None),
-            Self::Ack { conn, answers, .. } => (conn, answers.map(PacketSeq::new)),
-        })
+        match self {
+            Self::Data { data, .. } => data.concerns(),
+            Self::Request { conn, .. } => Some((conn, None)),
+            Self::Ack { ack, .. } => ack.concerns(),
+        }
     }
 
     /// Rule 6: the switch takes back its previous grant and writes its new grant into the same slot.
@@ -236,10 +218,10 @@ mod tests {
 
     #[test]
     fn what_asks_nothing_is_not_touched() {
-        let data = D3Header::Data { conn: ConnId::new(7), seq: 3, last: false, ask: None };
-        let reply = Some((1, Grants::default()));
-        let ack =
-            D3Header::Ack { conn: ConnId::new(7), cumulative: 1, answers: None, finished: false, reply };
+        let conn = ConnId::new(7);
+        let data = D3Header::Data { data: DataPacket { conn, seq: 3, last: false }, ask: None };
+        let ack = CumulativeAck { conn, cumulative: 1, answers: None, finished: false };
+        let ack = D3Header::Ack { ack, reply: Some((1, Grants::default())) };
         assert!(data.at_hop(&mut Generous).is_none() && ack.at_hop(&mut Generous).is_none());
     }
 

@@ -1,10 +1,10 @@
 //! The sending half of a connection: the rules of the README, in the same order.
 
 use pullnet_connections::{
-    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
+    Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time, transmission_work,
 };
-use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, HostInfo, RateUnits};
+use pullnet_transport::{Awaited, CumulativeAck, DataPacket, FailureReason, FlowSpec, HostInfo, RateUnits};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{Late, Parameters};
@@ -156,13 +156,13 @@ impl Sender {
         let asks = self.may_ask(rules) && self.ask_at <= now;
         let Departure { seq, last, payload, again } = self.outlook.sent.send(now);
         self.pace.depart(now, self.rate, payload + rules.header, rules.catch_up);
-        let conn = self.outlook.conn;
         let ask = if asks && self.has_data() {
             Some(self.ask(now, rules, false))
         } else {
             self.may_end().then(|| self.ask(now, rules, true))
         };
-        Outgoing { header: D3Header::Data { conn, seq, last, ask }, payload, again }
+        let data = DataPacket { conn: self.outlook.conn, seq, last };
+        Outgoing { header: D3Header::Data { data, ask }, payload, again }
     }
 }
 
@@ -179,19 +179,16 @@ impl Asking for Sender {
 
     fn read(header: D3Header) -> Message<Ask, (u8, Grants)> {
         match header {
-            D3Header::Data { conn, seq, last, ask } => Message::Data { conn, seq, last, question: ask },
+            D3Header::Data { data, ask } => Message::Data { data, question: ask },
             D3Header::Request { conn, quenched, ask } => {
                 Message::Question { conn, given_up: quenched, question: ask }
             }
-            D3Header::Ack { conn, cumulative, answers, finished, reply } => {
-                Message::Ack { conn, ack: Ack { cumulative, answers, finished, reply } }
-            }
+            D3Header::Ack { ack, reply } => Message::Ack { ack, reply },
         }
     }
 
-    fn ack(conn: ConnId, ack: Ack<(u8, Grants)>) -> D3Header {
-        let Ack { cumulative, answers, finished, reply } = ack;
-        D3Header::Ack { conn, cumulative, answers, finished, reply }
+    fn ack(ack: CumulativeAck, reply: Option<(u8, Grants)>) -> D3Header {
+        D3Header::Ack { ack, reply }
     }
 
     fn ends(question: &Ask) -> bool {

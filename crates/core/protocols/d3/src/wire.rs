@@ -12,7 +12,7 @@ const WORDS: usize = 4 * 7;
 
 fn data(header: &D3Header) -> Option<(ConnId, PacketSeq)> {
     match *header {
-        D3Header::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
+        D3Header::Data { data, .. } => Some((data.conn, PacketSeq::new(data.seq))),
         D3Header::Request { .. } | D3Header::Ack { .. } => None,
     }
 }

@@ -1,7 +1,7 @@
 //! DCQCN as its paper draws it: notification point and reaction point.
 
 use pullnet_dcqcn::{Dcqcn, DcqcnConfig, RdmaHeader, Reaction, ReactionPoint};
-use pullnet_rdma::{Control, Endpoint, Notification};
+use pullnet_rdma::{Control, Endpoint, Feedback, Notification};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{ConnId, DataPacket, FlowSpec, HostAddr, HostInfo, Protocol};
@@ -29,7 +29,8 @@ fn data(seq: u32) -> Arriving<RdmaHeader> {
 }
 
 fn ack(seq: u32, marked: bool) -> RdmaHeader {
-    RdmaHeader::Ack { conn: CONN, seq, cumulative: seq + 1, finished: false, marked }
+    let feedback = Feedback { conn: CONN, seq, cumulative: seq + 1, marked };
+    RdmaHeader::Ack { feedback, finished: false }
 }
 
 const CNP: RdmaHeader = RdmaHeader::Cnp { conn: CONN };

@@ -126,7 +126,7 @@ impl Arbiter {
         demand: Demand,
     ) -> u32 {
         self.opened += 1;
-        let armed = now.after(rules.give_up.saturating_mul(2));
+        let armed = now.after(rules.limits.silence());
         let flow = Flow {
             source,
             ways: 1,
@@ -198,7 +198,7 @@ impl Arbiter {
 
     /// Rule A6: forgets a flow whose source is silent for long. A live source requests its slots again.
     fn forget_silent(&mut self, now: Instant, rules: &Parameters) {
-        let patience = rules.give_up.saturating_mul(2);
+        let patience = rules.limits.silence();
         while let Some(Reverse((at, slot))) = self.idle.peek().copied().filter(|Reverse((at, _))| *at <= now)
         {
             self.idle.pop();

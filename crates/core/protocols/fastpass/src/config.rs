@@ -1,3 +1,4 @@
+use pullnet_connections::Limits;
 use pullnet_pull::{Policy, Spraying};
 use pullnet_settings::{choice, settings};
 use pullnet_units::{BitsPerSec, Bytes, HostAddr, Packets, Picos};
@@ -98,8 +99,7 @@ settings! {
 /// [`FastpassConfig`] in the form in which connections use it.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    pub mtu: u32,
-    pub header: u32,
+    pub limits: Limits,
     pub slots: u32,
     pub slot: Picos,
     pub lead: Picos,
@@ -112,7 +112,6 @@ pub struct Parameters {
     pub resend: Picos,
     pub fallback_window: u32,
     pub fallback_timeout: Picos,
-    pub give_up: Picos,
 }
 
 impl Parameters {
@@ -120,8 +119,7 @@ impl Parameters {
         let packet_time = rate.serialization(Bytes(config.mtu.0 + config.header.0));
         let guarded = Picos(packet_time.0.saturating_add((packet_time.0 as f64 * config.guard) as u64));
         Self {
-            mtu: config.mtu.0 as u32,
-            header: config.header.0 as u32,
+            limits: Limits::of(config.mtu, config.header, config.give_up, config.time_wait),
             slots: config.slots,
             slot: config.slot.unwrap_or(guarded).max(Picos(1)),
             lead: config.lead,
@@ -134,7 +132,6 @@ impl Parameters {
             resend: config.resend,
             fallback_window: config.fallback_window.0,
             fallback_timeout: config.fallback_timeout,
-            give_up: config.give_up,
         }
     }
 

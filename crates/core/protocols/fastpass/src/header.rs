@@ -88,7 +88,7 @@ const STATUS: u8 = 3;
 const SCHEDULE: u8 = 4;
 const DATA: u8 = 5;
 const ACK: u8 = 6;
-/// Flag of a request, an answer, the last packet, and an ACK of the whole flow.
+/// Flag of a request, an answer, and an ACK of the whole flow.
 const FLAG: u8 = 0x10;
 /// Paths of a schedule have 8 bits: the largest value says that there is no allocation, the next that the source chooses.
 const NO_SLOT: u8 = 0xff;
@@ -136,7 +136,7 @@ impl Header for FastpassHeader {
     /// No timer of a source runs for a control packet to or from the arbiter alone.
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
         match self {
-            Self::Data(DataPacket { conn, seq, .. }) => Some((conn, Some(PacketSeq::new(seq)))),
+            Self::Data(data) => data.concerns(),
             Self::Ack { conn, answers, .. } => Some((conn, Some(PacketSeq::new(answers)))),
             _ => None,
         }
@@ -164,10 +164,7 @@ impl Header for FastpassHeader {
                 pack_slots(&slots, &mut words);
                 SCHEDULE
             }
-            Self::Data(DataPacket { conn, seq, last }) => {
-                (words[0], words[1]) = (conn.get(), seq);
-                DATA | flag(last, FLAG)
-            }
+            Self::Data(data) => return data.pack(DATA),
             Self::Ack { conn, cumulative, answers, finished } => {
                 (words[0], words[1], words[2]) = (conn.get(), cumulative, answers);
                 ACK | flag(finished, FLAG)
@@ -189,7 +186,7 @@ impl Header for FastpassHeader {
                 let slots = core::array::from_fn(|place| unpack_slot(&words, place));
                 Self::Schedule { epoch: first, slots }
             }
-            DATA => Self::Data(DataPacket { conn: ConnId::new(first), seq: words[1], last: set }),
+            DATA => Self::Data(DataPacket::unpack(&packed)),
             _ => {
                 let (cumulative, answers) = (words[1], words[2]);
                 Self::Ack { conn: ConnId::new(first), cumulative, answers, finished: set }

@@ -2,19 +2,11 @@
 
 use pullnet_connections::{Departure, FlowPackets, ScatteredPackets};
 use pullnet_pull::{Outbound, Queued, Standing};
-use pullnet_transport::{Awaited, DataPacket};
+use pullnet_transport::{Awaited, CumulativeAck, DataPacket};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::Parameters;
 use crate::header::{Demand, FastpassHeader};
-
-/// Contents of an ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ack {
-    pub cumulative: u32,
-    pub answers: u32,
-    pub finished: bool,
-}
 
 /// Result of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -191,10 +183,10 @@ impl Sender {
         &mut self,
         now: Instant,
         rules: &Parameters,
-        Ack { cumulative, answers, finished }: Ack,
+        ack: CumulativeAck,
         acknowledged: impl FnMut(Instant),
     ) {
-        let advanced = self.packets.on_ack(now, (cumulative, Some(answers), finished), acknowledged);
+        let advanced = self.packets.on_ack(now, ack, acknowledged);
         self.unanswered = None;
         if let Some(window) = self.fallback {
             let grown = window + u32::from(advanced);
@@ -219,7 +211,7 @@ impl Sender {
         }
         let (first, silence) = (self.packets.first(), self.silence(now));
         self.packets.counts.timeouts += 1;
-        if silence >= rules.give_up {
+        if silence >= rules.limits.give_up {
             return Check::GiveUp(first);
         }
         if self.fallback.is_none() {

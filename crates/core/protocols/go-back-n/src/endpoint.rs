@@ -3,8 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
-    TimerKind, Transmit,
+    Awaited, ConnId, DataPacket, Event, FailureReason, FlowSpec, FlowStatus, HostAddr, Received, Side,
+    Transmit,
 };
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
@@ -134,8 +134,6 @@ impl Rules for GoBackNRules {
     type Header = GoBackNHeader;
     type Sender = Sender;
     type Receiver = Receiver;
-    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -148,9 +146,6 @@ impl Rules for GoBackNRules {
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<GoBackNHeader>) {
-        if packet.fate != Fate::Whole {
-            return;
-        }
         match packet.header {
             GoBackNHeader::Data(data) => self.on_data(flows, now, &packet, data),
             GoBackNHeader::Ack { conn, next, .. } => self.on_ack(flows, now, packet.from, conn, next),

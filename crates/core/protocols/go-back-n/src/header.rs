@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small, flag};
+use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small};
 use pullnet_units::PacketSeq;
 
 /// A packet of go-back-N. Packets are numbered from 0 within a connection.
@@ -19,8 +19,6 @@ pub enum GoBackNHeader {
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
-/// Flags share a byte with the kind: they are the high nibble.
-const LAST: u8 = 0x10;
 
 impl Header for GoBackNHeader {
     const KINDS: &'static [&'static str] = &["data", "ack"];
@@ -28,26 +26,23 @@ impl Header for GoBackNHeader {
 
     fn pack(self) -> Packed<Small> {
         match self {
-            Self::Data(DataPacket { conn, seq, last }) => {
-                Packed { kind: DATA | flag(last, LAST), words: [conn.get(), seq, 0] }
-            }
+            Self::Data(data) => data.pack(DATA),
             Self::Ack { conn, next, answers } => Packed { kind: ACK, words: [conn.get(), next, answers] },
         }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
-        let [conn, number, answers] = packed.words;
-        let conn = ConnId::new(conn);
+        let [conn, next, answers] = packed.words;
         match packed.kind & 0x0f {
-            DATA => Self::Data(DataPacket { conn, seq: number, last: packed.kind & LAST != 0 }),
-            _ => Self::Ack { conn, next: number, answers },
+            DATA => Self::Data(DataPacket::unpack(&packed)),
+            _ => Self::Ack { conn: ConnId::new(conn), next, answers },
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
-        Some(match self {
-            Self::Data(DataPacket { conn, seq, .. }) => (conn, Some(PacketSeq::new(seq))),
-            Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
-        })
+        match self {
+            Self::Data(data) => data.concerns(),
+            Self::Ack { conn, answers, .. } => Some((conn, Some(PacketSeq::new(answers)))),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The parts of MDTCP that come from DCTCP and from MPTCP.
 
 use pullnet_mdtcp::{Mdtcp, MdtcpConfig, MdtcpEndpoint};
-use pullnet_mptcp::{MultipathHeader, SubflowData};
+use pullnet_mptcp::{MultipathHeader, SubflowAck, SubflowData};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol};
@@ -28,8 +28,8 @@ fn host() -> Script<MdtcpEndpoint> {
 
 fn ack(subflow: u32, cumulative: u32, echo: bool) -> Arriving<MultipathHeader> {
     let (data_ack, answers, finished, ranges) = (0, 0, false, Default::default());
-    let header =
-        MultipathHeader::Ack { conn: CONN, subflow, cumulative, data_ack, answers, echo, finished, ranges };
+    let ack = SubflowAck { conn: CONN, subflow, cumulative, data_ack, answers, echo, finished, ranges };
+    let header = MultipathHeader::Ack(ack);
     Arriving::new(THERE, 64, header)
 }
 
@@ -55,7 +55,7 @@ fn data_is_ecn_capable_and_its_mark_is_echoed_on_its_subflow() {
     });
     s.receives(Arriving::new(THERE, 1058, header).marked());
     let [answer] = s.sent()[..] else { panic!("one ACK") };
-    assert!(matches!(answer.packet.header, MultipathHeader::Ack { subflow: 1, echo: true, .. }));
+    assert!(matches!(answer.packet.header, MultipathHeader::Ack(SubflowAck { subflow: 1, echo: true, .. })));
     assert!(!answer.packet.ect);
 }
 

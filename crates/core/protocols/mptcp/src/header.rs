@@ -19,6 +19,27 @@ pub struct SubflowData {
     pub last: bool,
 }
 
+/// Acknowledges packets of a subflow, and data of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SubflowAck {
+    /// The sender's connection.
+    pub conn: ConnId,
+    /// Which subflow.
+    pub subflow: u32,
+    /// Every packet of the subflow below this number has arrived.
+    pub cumulative: u32,
+    /// All data of the connection below this number has arrived (DATA_ACK).
+    pub data_ack: u32,
+    /// Data of the packet whose arrival caused this ACK or started its delay timer.
+    pub answers: u32,
+    /// Echo of congestion experienced (ECE).
+    pub echo: bool,
+    /// All data has arrived.
+    pub finished: bool,
+    /// Packets of the subflow above `cumulative` that have arrived; at most three.
+    pub ranges: Ranges,
+}
+
 /// A packet of a multipath transport. Packets are numbered from 0 within a subflow (`seq`), and the data that they carry from
 /// 0 within the connection (`data`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,24 +61,7 @@ pub enum MultipathHeader {
     /// Payload.
     Data(SubflowData),
     /// Acknowledges packets of a subflow, and data of the connection.
-    Ack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Which subflow.
-        subflow: u32,
-        /// Every packet of the subflow below this number has arrived.
-        cumulative: u32,
-        /// All data of the connection below this number has arrived (DATA_ACK).
-        data_ack: u32,
-        /// Data of the packet whose arrival caused this ACK or started its delay timer.
-        answers: u32,
-        /// Echo of congestion experienced (ECE).
-        echo: bool,
-        /// All data has arrived.
-        finished: bool,
-        /// Packets of the subflow above `cumulative` that have arrived; at most three.
-        ranges: Ranges,
-    },
+    Ack(SubflowAck),
     /// A data packet arrived without its payload: a switch has trimmed it.
     Nack {
         /// The sender's connection.
@@ -96,7 +100,7 @@ impl MultipathHeader {
             Self::Syn { conn, subflow }
             | Self::SynAck { conn, subflow }
             | Self::Data(SubflowData { conn, subflow, .. })
-            | Self::Ack { conn, subflow, .. }
+            | Self::Ack(SubflowAck { conn, subflow, .. })
             | Self::Nack { conn, subflow, .. } => (conn, subflow),
         }
     }
@@ -113,7 +117,7 @@ impl Header for MultipathHeader {
             Self::Data(SubflowData { conn, data, .. }) | Self::Nack { conn, data, .. } => {
                 (conn, Some(PacketSeq::new(data)))
             }
-            Self::Ack { conn, answers, .. } => (conn, Some(PacketSeq::new(answers))),
+            Self::Ack(SubflowAck { conn, answers, .. }) => (conn, Some(PacketSeq::new(answers))),
         })
     }
 
@@ -129,7 +133,7 @@ impl Header for MultipathHeader {
                 (words[2], words[3]) = (seq, data);
                 DATA | flags(opens, last)
             }
-            Self::Ack { cumulative, data_ack, answers, echo, finished, ranges, .. } => {
+            Self::Ack(SubflowAck { cumulative, data_ack, answers, echo, finished, ranges, .. }) => {
                 (words[2], words[3], words[4]) = (cumulative, data_ack, answers);
                 for (range, words) in ranges.iter().zip(words[5..].chunks_exact_mut(2)) {
                     (words[0], words[1]) = range;
@@ -161,7 +165,7 @@ impl Header for MultipathHeader {
                 last: second,
             }),
             NACK => Self::Nack { conn, subflow, seq: words[2], data: words[3] },
-            _ => Self::Ack {
+            _ => Self::Ack(SubflowAck {
                 conn,
                 subflow,
                 cumulative: words[2],
@@ -170,7 +174,7 @@ impl Header for MultipathHeader {
                 echo: first,
                 finished: second,
                 ranges: words[5..].chunks_exact(2).map(|words| (words[0], words[1])).collect(),
-            },
+            }),
         }
     }
 }

@@ -15,7 +15,7 @@ mod sender;
 
 pub use config::{Coupling, Multipath, SubflowPaths};
 pub use endpoint::{MultipathEndpoint, SubflowInsight};
-pub use header::{MultipathHeader, SubflowData};
+pub use header::{MultipathHeader, SubflowAck, SubflowData};
 
 use pullnet_rng::RandomStream;
 use pullnet_transport::{Framing, HostInfo, Protocol};

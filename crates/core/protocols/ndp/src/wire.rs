@@ -7,7 +7,8 @@
 use pullnet_transport::{ConnId, HostAddr, Received, Transmit};
 use pullnet_units::{PacketSeq, WireLen};
 use pullnet_wire::{
-    Arrival, Arrived, EmitError, FRAME_HEADERS, Framed, Marks, Packet, Refused, Route, Shape, emit, parse,
+    Arrival, Arrived, DataFields, EmitError, FRAME_HEADERS, Framed, Marks, Packet, Refused, Route, Shape,
+    emit, parse,
 };
 
 use crate::{Ndp, NdpHeader};
@@ -49,7 +50,7 @@ impl Carriage {
             NdpHeader::Data { seq, syn, last, pulled, priority, .. } => {
                 let (again, length) = (packet.again, self.payload(packet));
                 let (service, stamp) = (label.service, if syn { label.stamp } else { 0 });
-                Shape::Data { seq, syn, last, pulled, again, length, service, priority, stamp }
+                Shape::Data(DataFields { seq, syn, last, pulled, again, length, service, priority, stamp })
             }
             NdpHeader::Ack { seq, pull, .. } => Shape::Ack { seq, also: 0, pull },
             NdpHeader::Nack { seq, pull, .. } => Shape::Nack { seq, pull },
@@ -74,7 +75,7 @@ impl Carriage {
 fn header(packet: &Packet) -> Option<NdpHeader> {
     let conn = ConnId::new(packet.conn);
     Some(match packet.shape {
-        Shape::Data { seq, syn, last, pulled, priority, .. } => {
+        Shape::Data(DataFields { seq, syn, last, pulled, priority, .. }) => {
             NdpHeader::Data { conn, seq, syn, last, pulled, priority }
         }
         Shape::Ack { seq, pull, .. } => NdpHeader::Ack { conn, seq, pull },
@@ -135,16 +136,7 @@ mod tests {
     fn transmit(header: NdpHeader, payload: u16) -> Transmit<NdpHeader> {
         let data = matches!(header, NdpHeader::Data { .. });
         let (wire, class) = if data { (78 + payload, Class::Data) } else { (78, Class::Control) };
-        Transmit {
-            to: HostAddr(1),
-            path: 0,
-            wire: WireLen::new(wire),
-            class,
-            priority: 0,
-            ect: false,
-            again: false,
-            header,
-        }
+        Transmit { class, ..Transmit::data(HostAddr(1), 0, WireLen::new(wire), header) }
     }
 
     fn route() -> Route {

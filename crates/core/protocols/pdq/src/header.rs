@@ -1,4 +1,7 @@
-use pullnet_transport::{ConnId, Header, Hop, HostAddr, MOST_RATE, Medium, Packed, RateUnits, TurnAsk, flag};
+use pullnet_transport::{
+    ConnId, CumulativeAck, DataPacket, Header, Hop, HostAddr, MOST_RATE, Medium, Packed, RateUnits, TurnAsk,
+    flag,
+};
 use pullnet_units::PacketSeq;
 
 /// In a packed header: no switch has paused the flow. Switches beyond this position are not told apart.
@@ -51,12 +54,8 @@ pub struct Reply {
 pub enum PdqHeader {
     /// Payload.
     Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number.
-        seq: u32,
-        /// The last packet of the flow.
-        last: bool,
+        /// The packet.
+        data: DataPacket,
         /// Scheduling header.
         ask: Ask,
     },
@@ -71,14 +70,8 @@ pub enum PdqHeader {
     },
     /// Acknowledges packets.
     Ack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Every packet below this number has arrived.
-        cumulative: u32,
-        /// The data packet that this ACK answers.
-        answers: Option<u32>,
-        /// The whole flow has arrived.
-        finished: bool,
+        /// What has arrived.
+        ack: CumulativeAck,
         /// Answer of the switches to the packet that this ACK answers.
         reply: Option<Reply>,
     },
@@ -87,11 +80,8 @@ pub enum PdqHeader {
 const DATA: u8 = 0;
 const PROBE: u8 = 1;
 const ACK: u8 = 2;
-const LAST: u8 = 0x10;
 const ENDS: u8 = 0x20;
 const GIVEN_UP: u8 = 0x40;
-const ANSWERS: u8 = 0x10;
-const FINISHED: u8 = 0x20;
 const REPLIES: u8 = 0x40;
 /// Set in the last word of a scheduling header, so that its length on the wire does not depend on the answers.
 const WHOLE: u32 = 1 << 31;
@@ -105,11 +95,11 @@ fn with_rate(rate: RateUnits, byte: u8) -> u32 {
     rate & MOST_RATE | u32::from(byte) << 24
 }
 
-fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
+/// Adds a scheduling header behind connection and packet number.
+fn with_ask(mut packed: Packed<Medium>, ask: &Ask) -> Packed<Medium> {
+    let words = &mut packed.words;
     let deadline = ask.deadline.min(MOST_DEADLINE);
-    [
-        conn.get(),
-        seq,
+    words[2..9].copy_from_slice(&[
         ask.from.0,
         with_rate(ask.offered, ask.hops),
         with_rate(ask.sending, ask.paused_by.unwrap_or(NOBODY)),
@@ -117,9 +107,8 @@ fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
         (deadline >> 32) as u32 | u32::from(ask.rounds) << 16,
         ask.work,
         u32::from(ask.probe_after) | u32::from(ask.number) << 16 | WHOLE,
-        0,
-        0,
-    ]
+    ]);
+    packed
 }
 
 fn ask_of(kind: u8, words: &Medium) -> Ask {
@@ -175,22 +164,17 @@ impl Header for PdqHeader {
 
     fn pack(self) -> Packed<Medium> {
         match self {
-            Self::Data { conn, seq, last, ask } => Packed {
-                kind: DATA | flag(last, LAST) | flag(ask.ends, ENDS),
-                words: ask_words(conn, seq, &ask),
-            },
+            Self::Data { data, ask } => with_ask(data.pack(DATA | flag(ask.ends, ENDS)), &ask),
             Self::Probe { conn, given_up, ask } => {
                 let kind = PROBE | flag(ask.ends, ENDS) | flag(given_up, GIVEN_UP);
-                Packed { kind, words: ask_words(conn, 0, &ask) }
+                with_ask(DataPacket { conn, seq: 0, last: false }.pack(kind), &ask)
             }
-            Self::Ack { conn, cumulative, answers, finished, reply } => {
-                let kind = ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED);
-                let mut words = [0; 11];
-                (words[0], words[1], words[2]) = (conn.get(), cumulative, answers.unwrap_or(0));
+            Self::Ack { ack, reply } => {
+                let mut packed: Packed<Medium> = ack.pack(ACK | flag(reply.is_some(), REPLIES));
                 let Reply { number, rate, paused_by, probe_after } = reply.unwrap_or_default();
-                words[3] = with_rate(rate, paused_by.unwrap_or(NOBODY));
-                words[4] = u32::from(probe_after) | u32::from(number) << 16;
-                Packed { kind: kind | flag(reply.is_some(), REPLIES), words }
+                packed.words[3] = with_rate(rate, paused_by.unwrap_or(NOBODY));
+                packed.words[4] = u32::from(probe_after) | u32::from(number) << 16;
+                packed
             }
         }
     }
@@ -199,7 +183,7 @@ impl Header for PdqHeader {
         let Packed { kind, words } = packed;
         let conn = ConnId::new(words[0]);
         match kind & 0x0f {
-            DATA => Self::Data { conn, seq: words[1], last: kind & LAST != 0, ask: ask_of(kind, &words) },
+            DATA => Self::Data { data: DataPacket::unpack(&packed), ask: ask_of(kind, &words) },
             PROBE => Self::Probe { conn, given_up: kind & GIVEN_UP != 0, ask: ask_of(kind, &words) },
             _ => {
                 let reply = Reply {
@@ -208,28 +192,24 @@ impl Header for PdqHeader {
                     paused_by: position((words[3] >> 24) as u8),
                     probe_after: words[4] as u16,
                 };
-                Self::Ack {
-                    conn,
-                    cumulative: words[1],
-                    answers: (kind & ANSWERS != 0).then_some(words[2]),
-                    finished: kind & FINISHED != 0,
-                    reply: (kind & REPLIES != 0).then_some(reply),
-                }
+                let reply = (kind & REPLIES != 0).then_some(reply);
+                Self::Ack { ack: CumulativeAck::unpack(&packed), reply }
             }
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
-        Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
-            Self::Probe { conn, .. } => (conn, None),
-            Self::Ack { conn, answers, .. } => (conn, answers.map(PacketSeq::new)),
-        })
+        match self {
+            Self::Data { data, .. } => data.concerns(),
+            Self::Probe { conn, .. } => Some((conn, None)),
+            Self::Ack { ack, .. } => ack.concerns(),
+        }
     }
 
     fn at_hop(mut self, hop: &mut dyn Hop) -> Option<Self> {
         match &mut self {
-            Self::Data { conn, ask, .. } | Self::Probe { conn, ask, .. } => ask.at_hop(*conn, hop)?,
+            Self::Data { data, ask } => ask.at_hop(data.conn, hop)?,
+            Self::Probe { conn, ask, .. } => ask.at_hop(*conn, hop)?,
             Self::Ack { .. } => return None,
         }
         Some(self)
@@ -304,10 +284,11 @@ mod tests {
     fn ports_without_turns_and_acks_change_nothing() {
         struct Other;
         impl Hop for Other {}
-        let data = PdqHeader::Data { conn: ConnId::new(7), seq: 3, last: false, ask: ask() };
+        let conn = ConnId::new(7);
+        let data = PdqHeader::Data { data: DataPacket { conn, seq: 3, last: false }, ask: ask() };
         let reply = Some(ask().reply());
-        let ack =
-            PdqHeader::Ack { conn: ConnId::new(7), cumulative: 1, answers: None, finished: false, reply };
+        let ack = CumulativeAck { conn, cumulative: 1, answers: None, finished: false };
+        let ack = PdqHeader::Ack { ack, reply };
         assert!(data.at_hop(&mut Other).is_none() && ack.at_hop(&mut port(1)).is_none());
     }
 }

@@ -1,10 +1,12 @@
 //! The sending half of a connection: the rules of the README, in the same order.
 
 use pullnet_connections::{
-    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
+    Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time,
 };
-use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, HostAddr, HostInfo, RateUnits};
+use pullnet_transport::{
+    Awaited, CumulativeAck, DataPacket, FailureReason, FlowSpec, HostAddr, HostInfo, RateUnits,
+};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::PdqConfig;
@@ -150,25 +152,19 @@ impl Asking for Sender {
     type Reply = Reply;
 
     fn limits(config: &PdqConfig) -> Limits {
-        let (mtu, header) = (config.mtu.0 as u32, config.header.0 as u32);
-        Limits { mtu, header, give_up: config.give_up, time_wait: config.time_wait }
+        Limits::of(config.mtu, config.header, config.give_up, config.time_wait)
     }
 
     fn read(header: PdqHeader) -> Message<Ask, Reply> {
         match header {
-            PdqHeader::Data { conn, seq, last, ask } => {
-                Message::Data { conn, seq, last, question: Some(ask) }
-            }
+            PdqHeader::Data { data, ask } => Message::Data { data, question: Some(ask) },
             PdqHeader::Probe { conn, given_up, ask } => Message::Question { conn, given_up, question: ask },
-            PdqHeader::Ack { conn, cumulative, answers, finished, reply } => {
-                Message::Ack { conn, ack: Ack { cumulative, answers, finished, reply } }
-            }
+            PdqHeader::Ack { ack, reply } => Message::Ack { ack, reply },
         }
     }
 
-    fn ack(conn: ConnId, ack: Ack<Reply>) -> PdqHeader {
-        let Ack { cumulative, answers, finished, reply } = ack;
-        PdqHeader::Ack { conn, cumulative, answers, finished, reply }
+    fn ack(ack: CumulativeAck, reply: Option<Reply>) -> PdqHeader {
+        PdqHeader::Ack { ack, reply }
     }
 
     fn ends(question: &Ask) -> bool {
@@ -259,7 +255,8 @@ impl Asking for Sender {
         if ends {
             self.stop();
         }
-        let header = PdqHeader::Data { conn: self.outlook.conn, seq, last, ask };
+        let data = DataPacket { conn: self.outlook.conn, seq, last };
+        let header = PdqHeader::Data { data, ask };
         Some(Outgoing { header, payload, again })
     }
 

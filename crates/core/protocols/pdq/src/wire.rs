@@ -16,7 +16,7 @@ impl Framed for Pdq {
 
     fn data(header: &PdqHeader) -> Option<(ConnId, PacketSeq)> {
         match *header {
-            PdqHeader::Data { conn, seq, .. } => Some((conn, PacketSeq::new(seq))),
+            PdqHeader::Data { data, .. } => Some((data.conn, PacketSeq::new(data.seq))),
             PdqHeader::Probe { .. } | PdqHeader::Ack { .. } => None,
         }
     }

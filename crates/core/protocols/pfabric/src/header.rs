@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Header, HopView, Packed, Small, flag};
+use pullnet_transport::{ConnId, CumulativeAck, DataPacket, Header, HopView, Packed, Small};
 use pullnet_units::PacketSeq;
 
 /// A packet of pFabric. Packets are numbered from 0 within a connection.
@@ -6,14 +6,10 @@ use pullnet_units::PacketSeq;
 pub enum PfabricHeader {
     /// Payload.
     Data {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Packet number.
-        seq: u32,
+        /// The packet.
+        data: DataPacket,
         /// Rank: a smaller number is more urgent.
         rank: u32,
-        /// The last packet of the flow.
-        last: bool,
     },
     /// Requests an ACK.
     Probe {
@@ -23,24 +19,12 @@ pub enum PfabricHeader {
         rank: u32,
     },
     /// Acknowledges packets.
-    Ack {
-        /// The sender's connection.
-        conn: ConnId,
-        /// Every packet below this number has arrived.
-        cumulative: u32,
-        /// The data packet that this ACK answers; `None` for the answer to a probe.
-        answers: Option<u32>,
-        /// The whole flow has arrived.
-        finished: bool,
-    },
+    Ack(CumulativeAck),
 }
 
 const DATA: u8 = 0;
 const PROBE: u8 = 1;
 const ACK: u8 = 2;
-const LAST: u8 = 0x10;
-const ANSWERS: u8 = 0x10;
-const FINISHED: u8 = 0x20;
 
 impl Header for PfabricHeader {
     const KINDS: &'static [&'static str] = &["data", "probe", "ack"];
@@ -48,45 +32,39 @@ impl Header for PfabricHeader {
 
     fn pack(self) -> Packed<Small> {
         match self {
-            Self::Data { conn, seq, rank, last } => {
-                Packed { kind: DATA | flag(last, LAST), words: [conn.get(), seq, rank] }
+            Self::Data { data, rank } => {
+                let mut packed: Packed<Small> = data.pack(DATA);
+                packed.words[2] = rank;
+                packed
             }
             Self::Probe { conn, rank } => Packed { kind: PROBE, words: [conn.get(), 0, rank] },
-            Self::Ack { conn, cumulative, answers, finished } => Packed {
-                kind: ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED),
-                words: [conn.get(), cumulative, answers.unwrap_or(0)],
-            },
+            Self::Ack(ack) => ack.pack(ACK),
         }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
-        let Packed { kind, words: [conn, second, third] } = packed;
-        let conn = ConnId::new(conn);
-        match kind & 0x0f {
-            DATA => Self::Data { conn, seq: second, rank: third, last: kind & LAST != 0 },
-            PROBE => Self::Probe { conn, rank: third },
-            _ => Self::Ack {
-                conn,
-                cumulative: second,
-                answers: (kind & ANSWERS != 0).then_some(third),
-                finished: kind & FINISHED != 0,
-            },
+        let [conn, _, rank] = packed.words;
+        match packed.kind & 0x0f {
+            DATA => Self::Data { data: DataPacket::unpack(&packed), rank },
+            PROBE => Self::Probe { conn: ConnId::new(conn), rank },
+            _ => Self::Ack(CumulativeAck::unpack(&packed)),
         }
     }
 
     fn concerns(self) -> Option<(ConnId, Option<PacketSeq>)> {
-        Some(match self {
-            Self::Data { conn, seq, .. } => (conn, Some(PacketSeq::new(seq))),
-            Self::Probe { conn, .. } => (conn, None),
-            Self::Ack { conn, answers, .. } => (conn, answers.map(PacketSeq::new)),
-        })
+        match self {
+            Self::Data { data, .. } => data.concerns(),
+            Self::Probe { conn, .. } => Some((conn, None)),
+            Self::Ack(ack) => ack.concerns(),
+        }
     }
 
     /// ACKs have a better rank than all data.
     fn hop_view(self) -> Option<HopView> {
         Some(match self {
-            Self::Data { conn, rank, .. } | Self::Probe { conn, rank } => HopView { conn, rank },
-            Self::Ack { conn, .. } => HopView { conn, rank: 0 },
+            Self::Data { data, rank } => HopView { conn: data.conn, rank },
+            Self::Probe { conn, rank } => HopView { conn, rank },
+            Self::Ack(ack) => HopView { conn: ack.conn, rank: 0 },
         })
     }
 }

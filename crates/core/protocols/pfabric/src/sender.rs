@@ -2,18 +2,11 @@
 
 use pullnet_connections::{Departure, FlowPackets, ScatteredPackets};
 use pullnet_pull::{Outbound, Queued, Standing};
+use pullnet_transport::{CumulativeAck, DataPacket};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{PfabricConfig, RankBy};
 use crate::header::PfabricHeader;
-
-/// Fields of an ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ack {
-    pub cumulative: u32,
-    pub answers: Option<u32>,
-    pub finished: bool,
-}
 
 /// Result of an expired timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +93,7 @@ impl Sender {
             (self.last_heard, *progress) = (self.last_heard.max(now), now.max(*progress));
             self.due = now.after(config.timeout);
         }
-        (PfabricHeader::Data { conn, seq, rank, last }, payload, again)
+        (PfabricHeader::Data { data: DataPacket { conn, seq, last }, rank }, payload, again)
     }
 
     /// Rule 4: an ACK names the packet that it answers, and acknowledges all packets below a number. Calls
@@ -109,10 +102,10 @@ impl Sender {
         &mut self,
         now: Instant,
         config: &PfabricConfig,
-        Ack { cumulative, answers, finished }: Ack,
+        ack: CumulativeAck,
         acknowledged: impl FnMut(Instant),
     ) {
-        let advanced = self.packets.on_ack(now, (cumulative, answers, finished), acknowledged);
+        let advanced = self.packets.on_ack(now, ack, acknowledged);
         self.last_heard = now;
         (self.timeouts_in_row, self.probing) = (0, None);
         if advanced {

@@ -5,7 +5,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{
-    ConnId, Event, FlowSpec, Header, HopView, HostAddr, HostInfo, Protocol, SendCounts, Transport,
+    ConnId, CumulativeAck, DataPacket, Event, FlowSpec, Header, HopView, HostAddr, HostInfo, Protocol,
+    SendCounts, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Packets, Picos};
 
@@ -41,12 +42,15 @@ const fn us(n: u64) -> Picos {
 
 /// A packet of a flow of ten: its number and its rank.
 fn data(seq: u32, rank: u32) -> PfabricHeader {
-    PfabricHeader::Data { conn: CONN, seq, rank, last: seq == 9 }
+    PfabricHeader::Data { data: DataPacket { conn: CONN, seq, last: seq == 9 }, rank }
 }
 
 fn ack(cumulative: u32, answers: u32) -> Arriving<PfabricHeader> {
-    let answers = Some(answers);
-    arrives(PfabricHeader::Ack { conn: CONN, cumulative, answers, finished: false })
+    arrives(acknowledgement(cumulative, Some(answers), false))
+}
+
+fn acknowledgement(cumulative: u32, answers: Option<u32>, finished: bool) -> PfabricHeader {
+    PfabricHeader::Ack(CumulativeAck { conn: CONN, cumulative, answers, finished })
 }
 
 fn arrives(header: PfabricHeader) -> Arriving<PfabricHeader> {
@@ -70,7 +74,7 @@ fn switches_see_flow_and_rank() {
     assert_eq!(data(3, 9).hop_view(), Some(HopView { conn: CONN, rank: 9 }));
     let probe = PfabricHeader::Probe { conn: CONN, rank: 4 };
     assert_eq!(probe.hop_view(), Some(HopView { conn: CONN, rank: 4 }));
-    let ack = PfabricHeader::Ack { conn: CONN, cumulative: 1, answers: None, finished: false };
+    let ack = acknowledgement(1, None, false);
     assert_eq!(ack.hop_view(), Some(HopView { conn: CONN, rank: 0 }));
 }
 
@@ -107,7 +111,7 @@ fn after_timeouts_in_a_row_a_flow_only_probes() {
     let probe = PfabricHeader::Probe { conn: CONN, rank: 10 };
     s.at(us(90)).sends([probe]);
     s.at(us(135)).sends([probe]);
-    s.receives(arrives(PfabricHeader::Ack { conn: CONN, cumulative: 0, answers: None, finished: false }));
+    s.receives(arrives(acknowledgement(0, None, false)));
     s.sends([data(0, 10)]);
     // As the public pHost code does it: no probes.
     let mut s = host(&PfabricConfig { probe_after: 0, ..small() });
@@ -136,7 +140,7 @@ fn answers_to_probes_alone_do_not_keep_a_flow() {
     s.opens(flow(10)).sent();
     for micros in (50..1000).step_by(50) {
         s.at(us(micros));
-        s.receives(arrives(PfabricHeader::Ack { conn: CONN, cumulative: 0, answers: None, finished: false }));
+        s.receives(arrives(acknowledgement(0, None, false)));
     }
     s.reported();
     s.at(us(1000));
@@ -148,18 +152,13 @@ fn answers_to_probes_alone_do_not_keep_a_flow() {
 #[test]
 fn every_packet_is_acknowledged_and_a_finished_flow_says_so() {
     let mut s = host(&small());
-    let last = |seq| PfabricHeader::Data { conn: CONN, seq, rank: 1, last: true };
-    let answer = |cumulative, seq, finished| PfabricHeader::Ack {
-        conn: CONN,
-        cumulative,
-        answers: Some(seq),
-        finished,
-    };
+    let last = |seq| PfabricHeader::Data { data: DataPacket { conn: CONN, seq, last: true }, rank: 1 };
+    let answer = |cumulative, seq, finished| acknowledgement(cumulative, Some(seq), finished);
     s.receives(arrives(last(2))).sends([answer(0, 2, false)]);
     s.receives(arrives(data(0, 3))).sends([answer(1, 0, false)]);
     s.receives(arrives(data(0, 3))).sends([answer(1, 0, false)]);
     let probe = PfabricHeader::Probe { conn: CONN, rank: 1 };
-    let probed = PfabricHeader::Ack { conn: CONN, cumulative: 1, answers: None, finished: false };
+    let probed = acknowledgement(1, None, false);
     s.receives(arrives(probe)).sends([probed]);
     s.receives(arrives(data(1, 3))).sends([answer(3, 1, true)]);
     assert_eq!(s.reported().last(), Some(&Event::Received { slot: 0 }));

@@ -1,3 +1,4 @@
+use pullnet_connections::Limits;
 use pullnet_pull::{Policy, Spraying};
 use pullnet_settings::{choice, settings};
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
@@ -71,8 +72,7 @@ settings! {
 /// [`PhostConfig`] in the form in which connections use it.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    pub mtu: u32,
-    pub header: u32,
+    pub limits: Limits,
     pub free_tokens: u32,
     pub long_flows_free: bool,
     /// Time that a full packet takes on the link of this host.
@@ -86,7 +86,6 @@ pub struct Parameters {
     pub priorities: u32,
     pub short_flow: u32,
     pub rts_timeout: Picos,
-    pub give_up: Picos,
 }
 
 /// Defaults of a variant's absent settings.
@@ -138,8 +137,7 @@ impl Parameters {
         let times = |count: f64| Picos((packet_time.0 as f64 * count) as u64);
         let packets = |stated: Option<Packets>, absent: u32| stated.map_or(absent, |packets| packets.0);
         Self {
-            mtu: config.mtu.0 as u32,
-            header: config.header.0 as u32,
+            limits: Limits::of(config.mtu, config.header, config.give_up, config.time_wait),
             free_tokens: packets(config.free_tokens, TOKENS),
             long_flows_free: config.long_flows_free.unwrap_or(preset.long_flows_free),
             packet_time,
@@ -152,7 +150,6 @@ impl Parameters {
             priorities: config.priorities.unwrap_or(preset.priorities),
             short_flow: packets(config.short_flow, preset.short_flow),
             rts_timeout: config.rts_timeout,
-            give_up: config.give_up,
         }
     }
 

@@ -144,12 +144,13 @@ impl Header for PhostHeader {
     #[inline]
     fn unpack(packed: Packed<Medium>) -> Self {
         let Packed { kind, words } = packed;
-        let conn = ConnId::new(words[0]);
+        let [conn, second, third, fourth, ..] = words;
+        let conn = ConnId::new(conn);
         match kind & 0x0f {
             RTS => Self::Rts { conn, about: unpack_about(kind, &words), again: kind & AGAIN != 0 },
-            WAIT => Self::Wait { conn, left: words[1] },
-            TOKEN => Self::Token { conn, seq: words[1], number: words[2], left: words[3] },
-            DATA => Self::Data { conn, seq: words[1], number: words[2], about: unpack_about(kind, &words) },
+            WAIT => Self::Wait { conn, left: second },
+            TOKEN => Self::Token { conn, seq: second, number: third, left: fourth },
+            DATA => Self::Data { conn, seq: second, number: third, about: unpack_about(kind, &words) },
             _ => Self::Ack { conn },
         }
     }

@@ -78,7 +78,7 @@ impl Sender {
             last_progress: now,
             last_heard: now,
             last_token: now,
-            due: now.after(rules.rts_timeout.min(rules.give_up)),
+            due: now.after(rules.rts_timeout.min(rules.limits.give_up)),
         }
     }
 
@@ -139,7 +139,7 @@ impl Sender {
     }
 
     fn patience(&self, now: Instant, rules: &Parameters) -> Picos {
-        rules.rts_timeout.max(Picos(now.since(self.last_token).0 / PATIENCE)).min(rules.give_up)
+        rules.rts_timeout.max(Picos(now.since(self.last_token).0 / PATIENCE)).min(rules.limits.give_up)
     }
 
     /// Rule S7: without a token the RTS is repeated, at growing intervals; after a long silence the flow fails.
@@ -147,7 +147,7 @@ impl Sender {
         if now < self.due {
             return Check::Early;
         }
-        let end = self.last_heard.after(rules.give_up);
+        let end = self.last_heard.after(rules.limits.give_up);
         if now >= end {
             return Check::GiveUp;
         }
@@ -157,6 +157,6 @@ impl Sender {
 
     /// Payload bytes that the destination has, as far as is known.
     pub fn acknowledged(&self, rules: &Parameters) -> u64 {
-        u64::from(self.about.packets - self.left.min(self.about.packets)) * u64::from(rules.mtu)
+        u64::from(self.about.packets - self.left.min(self.about.packets)) * u64::from(rules.limits.mtu)
     }
 }

@@ -1,6 +1,6 @@
 //! RoCE hosts word by word, in the order of the README of `crates/core/rdma`.
 
-use pullnet_rdma::{Endpoint, LineRate};
+use pullnet_rdma::{Endpoint, Feedback, LineRate};
 use pullnet_rng::Seed;
 use pullnet_roce::{RdmaHeader, Recovery, Roce, RoceConfig};
 use pullnet_transport::script::{Arriving, Script};
@@ -39,16 +39,20 @@ fn last(seq: u32) -> RdmaHeader {
     RdmaHeader::Data(DataPacket { conn: CONN, seq, last: true })
 }
 
+fn feedback(seq: u32, cumulative: u32) -> Feedback {
+    Feedback { conn: CONN, seq, cumulative, marked: false }
+}
+
 fn ack(seq: u32, cumulative: u32) -> RdmaHeader {
-    RdmaHeader::Ack { conn: CONN, seq, cumulative, finished: false, marked: false }
+    RdmaHeader::Ack { feedback: feedback(seq, cumulative), finished: false }
 }
 
 fn finished(seq: u32, cumulative: u32) -> RdmaHeader {
-    RdmaHeader::Ack { conn: CONN, seq, cumulative, finished: true, marked: false }
+    RdmaHeader::Ack { feedback: feedback(seq, cumulative), finished: true }
 }
 
 fn nack(seq: u32, cumulative: u32) -> RdmaHeader {
-    RdmaHeader::Nack { conn: CONN, seq, cumulative, marked: false }
+    RdmaHeader::Nack(feedback(seq, cumulative))
 }
 
 fn arrives(header: RdmaHeader) -> Arriving<RdmaHeader> {

@@ -6,6 +6,38 @@ use pullnet_settings::settings;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos, WireLen};
 
 settings! {
+    /// Settings that SCDP and Polyraptor have in common: pulls, repairs and timers.
+    pub struct Pulling {
+        /// Symbols beyond the size of the block that the receiver pulls after a loss. Source: SCDP and Polyraptor, 2.
+        spare: u32 = 2 in 0 => 100,
+        /// Probability that decoding fails with as many distinct symbols as the block has, unless all are source symbols;
+        /// each further symbol makes a failure 256 times less probable. Source: measured, `pullnet codes table`.
+        failure: f64 = 0.005 in 0.0 => 1.0,
+        /// How the packets of a session are spread over the paths. Source: SCDP and Polyraptor, per packet over all equal-cost
+        /// paths.
+        paths: Spread = "permutation",
+        /// Interval between pulls: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
+        pull_spacing: Spacing = "paced",
+        /// Rate of the pulled symbols, as a share of the host's link rate. Source: SCDP and Polyraptor, 1.
+        pull_rate: f64 = 1.0 in 0.01 => 10.0,
+        /// Time without an arrival after which a receiver counts the symbols in flight as lost and pulls again, unless its
+        /// round trips are longer. Doubles with each timeout, up to 64 times the value. Source: SCDP names a simple timeout
+        /// as in NDP, 1 ms.
+        timeout: Picos = "1 ms" in "1 us" => "100 s",
+        /// Time that a sender waits, after its answer to a pull with FIN, for another pull or the end of the session, before
+        /// it probes the receiver with an unsolicited symbol. Source: SCDP, a short time that covers one more loop of header
+        /// and pull.
+        guard: Picos = "1 ms" in "1 us" => "100 s",
+        /// Longest round trip of a packet. An ended session is remembered for `give_up`, during which its sender may send
+        /// symbols, and this time.
+        time_wait: Picos = "50 ms" in "1 us" => "100 s",
+        /// Time without any packet from the receiver after which a flow fails. With Polyraptor, a receiver of several that does
+        /// not pull for this long while others wait for it fails too.
+        give_up: Picos = "5 s" in "1 ms" => "10000 s",
+    }
+}
+
+settings! {
     /// Settings of SCDP hosts.
     pub struct ScdpConfig {
         /// Payload of a symbol; a packet carries one. Bytes. Source: SCDP evaluation, frames of 1500 B.
@@ -21,11 +53,6 @@ settings! {
         straggler: Picos = "10 ms" in "1 us" => "100 s",
         /// Largest number of source symbols in a source block. Source: SCDP evaluation, 100; RFC 6330, 56,403 at most.
         block: Packets = "100 packets" in "1 packets" => "56403 packets",
-        /// Symbols beyond the size of the block that the receiver pulls after a loss. Source: SCDP, 2.
-        spare: u32 = 2 in 0 => 100,
-        /// Probability that decoding fails with as many distinct symbols as the block has, unless all are source symbols;
-        /// each further symbol makes a failure 256 times less probable. Source: measured, `pullnet codes table`.
-        failure: f64 = 0.005 in 0.0 => 1.0,
         /// Rate at which a host decodes blocks that lost a source symbol. Absent: the measured time of each block
         /// (`crates/core/codes/data/speed.csv`). Source: SCDP cites 10 Gb/s.
         decode_rate: Option<BitsPerSec> = "",
@@ -37,26 +64,9 @@ settings! {
         demote_3: Bytes = "1 MB" in "1 B" => "1 TB",
         /// Payload sent after which symbols fall to the lowest priority.
         demote_4: Bytes = "10 MB" in "1 B" => "1 TB",
-        /// How the packets of a session are spread over the paths. Source: SCDP, per packet over all equal-cost paths.
-        paths: Spread = "permutation",
-        /// Interval between pulls: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
-        pull_spacing: Spacing = "paced",
-        /// Rate of the pulled symbols, as a share of the host's link rate. Source: SCDP, 1.
-        pull_rate: f64 = 1.0 in 0.01 => 10.0,
-        /// Time without an arrival after which a receiver counts the symbols in flight as lost and pulls again, unless its
-        /// round trips are longer. Doubles with each timeout, up to 64 times the value. Source: SCDP names a simple timeout
-        /// as in NDP, 1 ms.
-        timeout: Picos = "1 ms" in "1 us" => "100 s",
-        /// Time that a sender waits, after its answer to a pull with FIN, for another pull or the end of the session, before
-        /// it probes the receiver with an unsolicited symbol. Source: SCDP, a short time that covers one more loop of header
-        /// and pull.
-        guard: Picos = "1 ms" in "1 us" => "100 s",
-        /// Longest round trip of a packet. An ended session is remembered for `give_up`, during which its sender may send
-        /// symbols, and this time.
-        time_wait: Picos = "50 ms" in "1 us" => "100 s",
-        /// Time without any packet from the receiver after which a flow fails.
-        give_up: Picos = "5 s" in "1 ms" => "10000 s",
-    }
+    } with
+    /// What SCDP and Polyraptor have in common.
+    pulling: Pulling
 }
 
 settings! {
@@ -72,29 +82,9 @@ settings! {
         /// Symbols that each sender pushes where several hosts send the same data. Source: Polyraptor has one window for all
         /// sessions.
         source_window: Packets = "21 packets" in "1 packets" => "65535 packets",
-        /// Symbols beyond the size of the block that the receiver pulls after a loss. Source: Polyraptor, 2.
-        spare: u32 = 2 in 0 => 100,
-        /// Probability that decoding fails with as many distinct symbols as the block has, unless all are source symbols;
-        /// each further symbol makes a failure 256 times less probable. Source: measured, `pullnet codes table`.
-        failure: f64 = 0.005 in 0.0 => 1.0,
-        /// How the packets of a session are spread over the paths. Source: Polyraptor, per packet over all equal-cost paths.
-        paths: Spread = "permutation",
-        /// Interval between pulls: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
-        pull_spacing: Spacing = "paced",
-        /// Rate of the pulled symbols, as a share of the host's link rate. Source: Polyraptor, 1.
-        pull_rate: f64 = 1.0 in 0.01 => 10.0,
-        /// Time without an arrival after which a receiver counts the symbols in flight as lost and pulls again, unless its
-        /// round trips are longer. Doubles with each timeout, up to 64 times the value. Source: as SCDP.
-        timeout: Picos = "1 ms" in "1 us" => "100 s",
-        /// Time that a sender waits, after its answer to a pull with FIN, before it probes the receiver. Source: as SCDP.
-        guard: Picos = "1 ms" in "1 us" => "100 s",
-        /// Longest round trip of a packet. An ended session is remembered for `give_up`, during which its sender may send
-        /// symbols, and this time.
-        time_wait: Picos = "50 ms" in "1 us" => "100 s",
-        /// Time without any packet from the receiver after which a flow fails. A receiver of several that does not pull for
-        /// this long while others wait for it fails too.
-        give_up: Picos = "5 s" in "1 ms" => "10000 s",
-    }
+    } with
+    /// What SCDP and Polyraptor have in common.
+    pulling: Pulling
 }
 
 /// Priority of the first symbols of a session, and of answers to a FIN.
@@ -142,7 +132,8 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub fn new(config: &ScdpConfig, rate: BitsPerSec) -> Self {
-        let pulled = rate.get() as f64 * config.pull_rate;
+        let pulling = &config.pulling;
+        let pulled = rate.get() as f64 * pulling.pull_rate;
         let picos = 8e12 * 65536.0 / pulled;
         Self {
             mtu: config.mtu.0 as u16,
@@ -151,21 +142,21 @@ impl Rules {
             source_window: config.source_window.0,
             straggler: config.straggler,
             block: config.block.0,
-            spare: config.spare,
-            odds: FailureOdds::new(config.failure),
+            spare: pulling.spare,
+            odds: FailureOdds::new(pulling.failure),
             decoding: config
                 .decode_rate
                 .map_or_else(|| Decoding::Measured(Box::new(Latency::measured())), Decoding::Rate),
             random_repair: false,
             detaches: true,
             demote: [config.demote_1.0, config.demote_2.0, config.demote_3.0, config.demote_4.0],
-            spread: config.paths,
-            spacing: config.pull_spacing.clone(),
-            timeout: config.timeout,
-            guard: config.guard,
-            give_up: config.give_up,
-            remembered: config.give_up.saturating_add(config.time_wait),
-            time_wait: config.time_wait,
+            spread: pulling.paths,
+            spacing: pulling.pull_spacing.clone(),
+            timeout: pulling.timeout,
+            guard: pulling.guard,
+            give_up: pulling.give_up,
+            remembered: pulling.give_up.saturating_add(pulling.time_wait),
+            time_wait: pulling.time_wait,
             // Rounded up, so that the pulled symbols never exceed the link rate.
             pull_picos_per_byte: picos as u64 + 1,
         }
@@ -179,17 +170,9 @@ impl Rules {
             header: config.header,
             initial_window: config.initial_window,
             source_window: config.source_window,
-            straggler: config.give_up,
+            straggler: config.pulling.give_up,
             block: Packets(MAX_SYMBOLS),
-            spare: config.spare,
-            failure: config.failure,
-            paths: config.paths,
-            pull_spacing: config.pull_spacing.clone(),
-            pull_rate: config.pull_rate,
-            timeout: config.timeout,
-            guard: config.guard,
-            time_wait: config.time_wait,
-            give_up: config.give_up,
+            pulling: config.pulling.clone(),
             ..ScdpConfig::default()
         };
         Self {

@@ -16,7 +16,7 @@ mod sender;
 mod shape;
 mod wire;
 
-pub use config::{PolyraptorConfig, ScdpConfig};
+pub use config::{PolyraptorConfig, Pulling, ScdpConfig};
 pub use endpoint::ScdpEndpoint;
 pub use header::{ScdpHeader, Symbol};
 pub use shape::{Cut, Shape};

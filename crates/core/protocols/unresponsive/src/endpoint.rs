@@ -1,10 +1,10 @@
 //! The rules of one host: its flows in both directions and their turns on the link.
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Receipt, RoundRobin, Rules};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Receipt, RoundRobin, Rules, Target};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
-    TimerKind, Transmit,
+    Awaited, ConnId, CumulativeAck, DataPacket, Event, FailureReason, FlowSpec, FlowStatus, HostAddr,
+    Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
@@ -42,7 +42,7 @@ impl UnresponsiveRules {
         let departure = sender.next_departure(&self.config);
         if !sender.queued && departure <= now {
             sender.queued = true;
-            self.ready.push(slot, sender.priority);
+            self.ready.push(slot, sender.target.priority);
         }
         if !sender.queued {
             let due = departure.min(sender.gives_up_at(&self.config));
@@ -84,7 +84,7 @@ impl UnresponsiveRules {
         // Each ACK has a random path: the receiver keeps none.
         let paths = || (packet.paths, 0);
         let receipt = flows.receive(now, packet.from, data, bytes, silence, paths);
-        if let Some(Receipt { cumulative, finished, .. }) = receipt {
+        if let Some(Receipt { ack: CumulativeAck { cumulative, finished, .. }, .. }) = receipt {
             // A flow that has ended has at least this packet.
             let cumulative = if finished { cumulative.max(data.seq.saturating_add(1)) } else { cumulative };
             self.acknowledge(flows, packet, data, cumulative, finished);
@@ -111,7 +111,7 @@ impl UnresponsiveRules {
         if sender.gives_up_at(&self.config) > now {
             return false;
         }
-        let (to, conn, counts) = (sender.to, sender.conn, sender.counts);
+        let (Target { to, conn, .. }, counts) = (sender.target, sender.counts);
         self.ready.remove(slot);
         flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
         true
@@ -125,14 +125,15 @@ impl UnresponsiveRules {
         drawn: f64,
     ) -> Transmit<UnresponsiveHeader> {
         let (seq, payload, again) = sender.transmit(now, config);
+        let target = sender.target;
         let path = match config.paths {
-            Paths::Single => sender.path,
-            Paths::Scatter => (drawn * f64::from(sender.paths)) as u16,
+            Paths::Single => target.path,
+            Paths::Scatter => (drawn * f64::from(target.paths)) as u16,
         };
         let last = sender.outstanding.packets().is_last(seq);
-        let header = UnresponsiveHeader::Data(DataPacket { conn: sender.conn, seq, last });
+        let header = UnresponsiveHeader::Data(DataPacket { conn: target.conn, seq, last });
         let wire = WireLen::of(payload + config.header.0 as u32);
-        Transmit { again, ..Transmit::data(sender.to, path, wire, header) }
+        Transmit { again, ..Transmit::data(target.to, path, wire, header) }
     }
 }
 
@@ -141,7 +142,6 @@ impl Rules for UnresponsiveRules {
     type Sender = Sender;
     type Receiver = Incoming;
     const SENDER_TIMER: TimerKind = TimerKind::of_protocol(&"the next packet");
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -150,16 +150,12 @@ impl Rules for UnresponsiveRules {
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
         let path = self.chance.below(flow.paths.into()) as u16;
         let begin = now.after(Picos((self.chance.unit() * self.config.phase.0 as f64) as u64));
-        let sender = Sender::open((now, begin), flow, packets, path);
+        let sender = Sender::open((now, begin), Target::of(flow, path), packets);
         let slot = flows.open_sender(flow.to, flow.conn, sender);
         self.settle(flows, now, slot);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<UnresponsiveHeader>) {
-        // A packet without payload says nothing that these hosts would react to.
-        if packet.fate != Fate::Whole {
-            return;
-        }
         match packet.header {
             UnresponsiveHeader::Data(data) => self.on_data(flows, now, &packet, data),
             UnresponsiveHeader::Ack { conn, seq, cumulative, finished } => {
@@ -204,7 +200,7 @@ impl Rules for UnresponsiveRules {
     }
 
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
-        let Sender { to: peer, conn, last_progress, counts, .. } = *sender;
+        let Sender { target: Target { to: peer, conn, .. }, last_progress, counts, .. } = *sender;
         let bytes = sender.outstanding.acked_bytes();
         let waiting_for = if sender.queued { Awaited::LinkTurn } else { Awaited::Acks };
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }

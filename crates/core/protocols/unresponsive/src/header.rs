@@ -21,27 +21,28 @@ pub enum UnresponsiveHeader {
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
-/// Flags share a byte with the kind: they are the high nibble. On data: the last packet; on an ACK: finished.
-const END: u8 = 0x10;
+/// Flag on an ACK.
+const FINISHED: u8 = 0x10;
 
 impl Header for UnresponsiveHeader {
     const KINDS: &'static [&'static str] = &["data", "ack"];
     type Words = Small;
 
     fn pack(self) -> Packed<Small> {
-        let (kind, end, words) = match self {
-            Self::Data(DataPacket { conn, seq, last }) => (DATA, last, [conn.get(), seq, 0]),
-            Self::Ack { conn, seq, cumulative, finished } => (ACK, finished, [conn.get(), seq, cumulative]),
-        };
-        Packed { kind: kind | flag(end, END), words }
+        match self {
+            Self::Data(data) => data.pack(DATA),
+            Self::Ack { conn, seq, cumulative, finished } => {
+                Packed { kind: ACK | flag(finished, FINISHED), words: [conn.get(), seq, cumulative] }
+            }
+        }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
         let [conn, seq, cumulative] = packed.words;
-        let (conn, end) = (ConnId::new(conn), packed.kind & END != 0);
+        let (conn, finished) = (ConnId::new(conn), packed.kind & FINISHED != 0);
         match packed.kind & 0x0f {
-            DATA => Self::Data(DataPacket { conn, seq, last: end }),
-            _ => Self::Ack { conn, seq, cumulative, finished: end },
+            DATA => Self::Data(DataPacket::unpack(&packed)),
+            _ => Self::Ack { conn, seq, cumulative, finished },
         }
     }
 

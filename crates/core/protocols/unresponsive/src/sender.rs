@@ -1,18 +1,14 @@
 use alloc::collections::VecDeque;
 
-use pullnet_connections::{FlowPackets, Outstanding, WINDOW};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_connections::{FlowPackets, Outstanding, Target, WINDOW};
+use pullnet_transport::SendCounts;
 use pullnet_units::{Bytes, Instant};
 
 use crate::config::UnresponsiveConfig;
 
 /// The sending half of a connection.
 pub struct Sender {
-    pub conn: ConnId,
-    pub to: HostAddr,
-    pub priority: u8,
-    pub path: u16,
-    pub paths: u16,
+    pub target: Target,
     pub outstanding: Outstanding<()>,
     /// The latest copy of every outstanding packet, oldest first: when, and which packet. The first one has no ACK; later
     /// ones may have.
@@ -28,13 +24,9 @@ pub struct Sender {
 
 impl Sender {
     /// A flow that is opened `now` and sends from `begin` on.
-    pub fn open((now, begin): (Instant, Instant), flow: &FlowSpec, packets: FlowPackets, path: u16) -> Self {
+    pub fn open((now, begin): (Instant, Instant), target: Target, packets: FlowPackets) -> Self {
         Self {
-            conn: flow.conn,
-            to: flow.to,
-            priority: flow.priority,
-            path,
-            paths: flow.paths.max(1),
+            target,
             outstanding: Outstanding::new(packets),
             copies: VecDeque::new(),
             next_at: begin,

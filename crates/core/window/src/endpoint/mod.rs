@@ -5,13 +5,12 @@ use core::hash::BuildHasher;
 use pullnet_connections::{Connections, Finished, FlowTimer, RoundRobin, SmallQueue, Timers};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, TimerKind, Transmit,
-    Transport,
+    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Origin, Received, TimerKind,
+    Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos, WireLen};
 use rustc_hash::FxBuildHasher;
 
-use self::receiving::Origin;
 use crate::control::Control;
 use crate::receiver::{Data, Receiver};
 use crate::rules::Rules;
@@ -180,10 +179,7 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Segment>> {
-        match self.replies.pop() {
-            Some(packet) => Some(packet),
-            None => self.transmit_data(now),
-        }
+        self.replies.pop().or_else(|| self.transmit_data(now))
     }
 
     #[inline]

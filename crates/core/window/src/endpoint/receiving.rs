@@ -3,24 +3,13 @@
 use core::hash::BuildHasher;
 
 use pullnet_connections::FlowTimer;
-use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_transport::{ConnId, Event, HostAddr, Origin};
 use pullnet_units::{Instant, PacketSeq};
 
 use super::Endpoint;
 use crate::control::Control;
 use crate::receiver::{Data, Receiver};
 use crate::segment::{Ranges, Segment};
-
-/// Where a packet of a connection comes from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
-    /// The sender.
-    pub peer: HostAddr,
-    /// The sender's number for the connection.
-    pub conn: ConnId,
-    /// Number of equal-cost paths to the sender.
-    pub paths: u16,
-}
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     fn open_receiver(&mut self, now: Instant, from: Origin) -> u32 {

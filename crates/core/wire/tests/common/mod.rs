@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use pullnet_wire::{Mac, Marks, Packet, Reason, Route, STAMP_MASK, Shape, emit};
+use pullnet_wire::{DataFields, Mac, Marks, Packet, Reason, Route, STAMP_MASK, Shape, emit};
 
 /// A frame, and where in memory it lies.
 pub fn frame(route: &Route, packet: &Packet, payload: &[u8]) -> Vec<u8> {
@@ -16,16 +16,18 @@ pub fn frame(route: &Route, packet: &Packet, payload: &[u8]) -> Vec<u8> {
 
 fn data() -> impl Strategy<Value = Shape> {
     let parts = (any::<u32>(), any::<[bool; 4]>(), 0..9000u16, any::<u16>(), any::<u8>(), 0..=STAMP_MASK);
-    parts.prop_map(|(seq, [syn, last, pulled, again], length, service, priority, stamp)| Shape::Data {
-        seq,
-        syn,
-        last,
-        pulled,
-        again,
-        length,
-        service,
-        priority,
-        stamp: if syn { stamp } else { 0 },
+    parts.prop_map(|(seq, [syn, last, pulled, again], length, service, priority, stamp)| {
+        Shape::Data(DataFields {
+            seq,
+            syn,
+            last,
+            pulled,
+            again,
+            length,
+            service,
+            priority,
+            stamp: if syn { stamp } else { 0 },
+        })
     })
 }
 

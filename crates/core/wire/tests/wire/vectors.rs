@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use pullnet_wire::switch::{self, Lengths};
 use pullnet_wire::{
-    Arrived, Fate, Mac, Mark, Marks, PORT, Packet, Reason, Refused, Route, Shape, emit, parse,
+    Arrived, DataFields, Fate, Mac, Mark, Marks, PORT, Packet, Reason, Refused, Route, Shape, emit, parse,
 };
 use serde_json::{Value, json};
 
@@ -29,11 +29,13 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 fn fields(shape: &Shape) -> Value {
     match *shape {
-        Shape::Data { seq, syn, last, pulled, again, length, service, priority, stamp } => json!({
-            "type": "data", "seq": seq, "syn": syn, "last": last, "pulled": pulled, "again": again,
-            "length": length,
-            "service": service, "priority": priority, "stamp": stamp,
-        }),
+        Shape::Data(DataFields { seq, syn, last, pulled, again, length, service, priority, stamp }) => {
+            json!({
+                "type": "data", "seq": seq, "syn": syn, "last": last, "pulled": pulled, "again": again,
+                "length": length,
+                "service": service, "priority": priority, "stamp": stamp,
+            })
+        }
         Shape::Ack { seq, also, pull } => json!({"type": "ack", "seq": seq, "also": also, "pull": pull}),
         Shape::Nack { seq, pull } => json!({"type": "nack", "seq": seq, "pull": pull}),
         Shape::Pull { number } => json!({"type": "pull", "number": number}),
@@ -99,17 +101,15 @@ fn frame(route: &Route, shape: Shape) -> Vec<u8> {
 }
 
 fn data(length: u16) -> Shape {
-    Shape::Data {
+    Shape::Data(DataFields {
         seq: 7,
         syn: true,
-        last: false,
-        pulled: false,
-        again: false,
         length,
         service: 80,
         priority: 2,
         stamp: 0x0a_0b0c,
-    }
+        ..DataFields::default()
+    })
 }
 
 fn trimmed(mut frame: Vec<u8>, keep: usize, lengths: Lengths) -> Vec<u8> {
@@ -125,17 +125,8 @@ fn changed(mut frame: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 
 /// Every type of packet as it is sent.
 fn sent() -> Vec<Case> {
-    let last = Shape::Data {
-        seq: 90,
-        syn: false,
-        last: true,
-        pulled: true,
-        again: true,
-        length: 0,
-        service: 0,
-        priority: 0,
-        stamp: 0,
-    };
+    let last =
+        Shape::Data(DataFields { seq: 90, last: true, pulled: true, again: true, ..DataFields::default() });
     let shapes = [
         ("data", data(20)),
         ("the last packet, empty", last),

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pullnet_host::{Stack, StreamError, StreamId, StreamInfo, StreamOptions};
+use pullnet_host::{Stack, StreamError, StreamId, StreamInfo, StreamOptions, Timeout};
 
 use crate::doorbell::Doorbell;
 use crate::failure::{Asked, decode};
@@ -110,7 +110,7 @@ impl DaemonStack {
         Asked { own: self.welcome.address.ip(), peer, service }
     }
 
-    fn patience(&self, most: Option<Duration>) -> Patience {
+    fn patience(&self, most: Timeout) -> Patience {
         Patience { spin: self.spin, most }
     }
 
@@ -211,7 +211,7 @@ impl Stack for DaemonStack {
         self.let_go(&listener, Verdict::Closed);
     }
 
-    fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError> {
+    fn accept(&self, service: u16, timeout: Timeout) -> Result<StreamId, StreamError> {
         let listener = self.listener(service)?;
         listener.wait_down(self.patience(timeout), || self.try_accept(&listener))
     }
@@ -222,13 +222,7 @@ impl Stack for DaemonStack {
         client.map(|client| self.keep(client)).ok_or_else(|| lock(&self.control).nonsense())
     }
 
-    fn write(
-        &self,
-        id: StreamId,
-        bytes: &[u8],
-        last: bool,
-        timeout: Option<Duration>,
-    ) -> Result<usize, StreamError> {
+    fn write(&self, id: StreamId, bytes: &[u8], last: bool, timeout: Timeout) -> Result<usize, StreamError> {
         let client = self.find(id)?;
         if bytes.is_empty() {
             return if last { self.finish(id).map(|()| 0) } else { Ok(0) };
@@ -243,7 +237,7 @@ impl Stack for DaemonStack {
         Ok(())
     }
 
-    fn read(&self, id: StreamId, out: &mut [u8], timeout: Option<Duration>) -> Result<usize, StreamError> {
+    fn read(&self, id: StreamId, out: &mut [u8], timeout: Timeout) -> Result<usize, StreamError> {
         let client = self.find(id)?;
         if out.is_empty() {
             return Ok(0);
@@ -251,7 +245,7 @@ impl Stack for DaemonStack {
         client.wait_down(self.patience(timeout), || self.try_read(&client, out))
     }
 
-    fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError> {
+    fn settle(&self, id: StreamId, timeout: Timeout) -> Result<(), StreamError> {
         let client = self.find(id)?;
         client.wait_up(self.patience(timeout), || Ok(client.is_settled()?.then_some(())))
     }

@@ -74,6 +74,15 @@ pub(super) struct Served {
     orphan: bool,
 }
 
+/// What a channel's turn at a stream works with.
+struct Turn<'a> {
+    engine: &'a mut Engine,
+    now: Instant,
+    id: StreamId,
+    /// Room for bytes on their way.
+    scratch: &'a mut [u8],
+}
+
 impl Served {
     pub fn new(role: Role, name: u64, memory: usize, own: OwnChannel) -> Self {
         own.channel.clear();
@@ -117,7 +126,7 @@ impl Served {
             engine.abort(now, id);
             return Next::Over;
         }
-        match self.move_bytes(engine, now, id, scratch, verdict) {
+        match self.move_bytes(&mut Turn { engine, now, id, scratch }, verdict) {
             Ok(Next::Over) => {
                 engine.close(now, id);
                 Next::Over
@@ -136,18 +145,11 @@ impl Served {
         }
     }
 
-    fn move_bytes(
-        &mut self,
-        engine: &mut Engine,
-        now: Instant,
-        id: StreamId,
-        scratch: &mut [u8],
-        verdict: Verdict,
-    ) -> Result<Next, Stop> {
+    fn move_bytes(&mut self, turn: &mut Turn<'_>, verdict: Verdict) -> Result<Next, Stop> {
         if self.failed {
             return Ok(if verdict == Verdict::Open { Next::Rest } else { Next::Over });
         }
-        let more_up = match self.move_up(engine, now, id, scratch) {
+        let more_up = match self.move_up(turn) {
             Err(Stop::Failed(error)) => {
                 self.fail_writing(failure::encode(&error));
                 Next::Rest
@@ -158,24 +160,19 @@ impl Served {
             let over = self.write_failed || self.up.ready()? == 0;
             return Ok(if over { Next::Over } else { more_up });
         }
-        let more_down = self.move_down(engine, now, id, scratch)?;
+        let more_down = self.move_down(turn)?;
         Ok(if more_up == Next::Again { more_up } else { more_down })
     }
 
     /// Moves bytes from the application to the engine.
-    fn move_up(
-        &mut self,
-        engine: &mut Engine,
-        now: Instant,
-        id: StreamId,
-        scratch: &mut [u8],
-    ) -> Result<Next, Stop> {
+    fn move_up(&mut self, turn: &mut Turn<'_>) -> Result<Next, Stop> {
+        let Turn { engine, now, id, scratch } = turn;
         if self.write_failed {
             return Ok(Next::Rest);
         }
         let ended = self.up.ended();
         let long = self.up.peek(scratch)?;
-        let taken = if long > 0 { engine.write(now, id, &scratch[..long])? } else { 0 };
+        let taken = if long > 0 { engine.write(*now, *id, &scratch[..long])? } else { 0 };
         if taken > 0 {
             self.up.consume(taken);
             self.ring_writer();
@@ -188,19 +185,14 @@ impl Served {
         }
         if ended && !self.finished {
             self.finished = true;
-            engine.finish(now, id)?;
+            engine.finish(*now, *id)?;
         }
         Ok(Next::Rest)
     }
 
     /// Moves bytes from the engine to the application.
-    fn move_down(
-        &mut self,
-        engine: &mut Engine,
-        now: Instant,
-        id: StreamId,
-        scratch: &mut [u8],
-    ) -> Result<Next, Stop> {
+    fn move_down(&mut self, turn: &mut Turn<'_>) -> Result<Next, Stop> {
+        let Turn { engine, now, id, scratch } = turn;
         if self.ended {
             return Ok(Next::Rest);
         }
@@ -213,7 +205,7 @@ impl Served {
             return Ok(Next::Rest);
         }
         let most = room.min(scratch.len());
-        match engine.read(now, id, &mut scratch[..most])? {
+        match engine.read(*now, *id, &mut scratch[..most])? {
             Read::Nothing => return Ok(Next::Rest),
             Read::Bytes(long) => drop(self.down.write(&scratch[..long])?),
             Read::End => {

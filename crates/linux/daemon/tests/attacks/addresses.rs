@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use pullnet_wire::{Marks, PORT, REPLY, Reason, Shape, parse};
+use pullnet_wire::{DataFields, Marks, PORT, REPLY, Reason, Shape, parse};
 
 use super::attacker::{Attacker, opening};
 use super::site::{Site, address, mac, seen};
@@ -81,7 +81,7 @@ fn a_copy_of_a_request_is_not_carried_out_a_second_time() {
     call(&stack, &server, b"pay once");
     let asks = |frame: &Vec<u8>| {
         let packet = parse(frame, &Marks::default(), PORT).ok().map(|arrived| arrived.packet.shape);
-        matches!(packet, Some(Shape::Data { syn: true, length: 8, .. }))
+        matches!(packet, Some(Shape::Data(DataFields { syn: true, length: 8, .. })))
     };
     let copies: Vec<_> = seen(&mut tap).into_iter().filter(asks).collect();
     assert!(!copies.is_empty(), "the request was not seen");

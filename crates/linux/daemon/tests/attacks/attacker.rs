@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pullnet_netio::{PacketIo, PacketSocket};
 use pullnet_wire::switch::{Lengths, trim};
-use pullnet_wire::{Mac, Marks, PORT, Packet, Route, Shape, TRIM_IPV4, emit, parse};
+use pullnet_wire::{DataFields, Mac, Marks, PORT, Packet, Route, Shape, TRIM_IPV4, emit, parse};
 
 use super::site::{Site, address, mac};
 use super::{SERVICE, clock, wait_for};
@@ -18,17 +18,7 @@ pub struct Attacker {
 
 /// The first packet of a stream, whole and with its end.
 pub fn opening(length: u16, last: bool, stamp: u32) -> Shape {
-    Shape::Data {
-        seq: 0,
-        syn: true,
-        last,
-        pulled: false,
-        again: false,
-        length,
-        service: SERVICE,
-        priority: 0,
-        stamp,
-    }
+    Shape::Data(DataFields { syn: true, last, length, service: SERVICE, stamp, ..DataFields::default() })
 }
 
 impl Attacker {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use pullnet_host::{NdpListener, NdpStream};
-use pullnet_wire::{Marks, PORT, REPLY, Reason, Shape, parse};
+use pullnet_wire::{DataFields, Marks, PORT, REPLY, Reason, Shape, parse};
 
 use super::attacker::Attacker;
 use super::site::{Site, address, seen};
@@ -21,7 +21,7 @@ fn numbers(frames: &[Vec<u8>]) -> Vec<u32> {
     let mut numbers: Vec<u32> = Vec::new();
     for frame in frames {
         if let Ok(arrived) = parse(frame, &Marks::default(), PORT)
-            && matches!(arrived.packet.shape, Shape::Data { syn: true, .. })
+            && matches!(arrived.packet.shape, Shape::Data(DataFields { syn: true, .. }))
             && arrived.packet.conn & REPLY == 0
             && numbers.last() != Some(&arrived.packet.conn)
         {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use pullnet_ndp::wire::Label;
 use pullnet_transport::{ConnId, HostAddr, Received, Streaming, Transmit, Transport};
 use pullnet_units::Instant;
-use pullnet_wire::{Arrived, Fate, Packet, REPLY, Reason, Route, Shape, is_sealed, parse};
+use pullnet_wire::{Arrived, DataFields, Fate, Packet, REPLY, Reason, Route, Shape, is_sealed, parse};
 
 use super::answers::Answer;
 use super::lifecycle::Opening;
@@ -23,7 +23,7 @@ const LARGEST_FIRST_WINDOW: u32 = 65_535;
 fn from_sender(arrived: &Arrived<'_>) -> bool {
     match arrived.packet.shape {
         // An own packet, returned by a switch.
-        Shape::Data { .. } => arrived.fate != Fate::Returned,
+        Shape::Data(_) => arrived.fate != Fate::Returned,
         Shape::Probe { .. } => true,
         Shape::Reset { by_sender, .. } => by_sender,
         _ => false,
@@ -99,7 +99,7 @@ impl<C: Carrier> Engine<C> {
         }
         match arrived.packet.shape {
             Shape::Reset { by_sender, reason } => self.take_reset(now, index, by_sender, reason),
-            Shape::Data { .. } | Shape::Probe { .. } if arrived.fate != Fate::Returned => {
+            Shape::Data(_) | Shape::Probe { .. } if arrived.fate != Fate::Returned => {
                 self.take_for_receiver(now, index, arrived);
             }
             _ => self.hand_over(now, index, arrived),
@@ -135,7 +135,7 @@ impl<C: Carrier> Engine<C> {
         let memory = limits.memory.saturating_sub(self.waiting);
         let room = Room::new(limits.receive_buffer, window, self.pool.room(), memory);
         let fits = match arrived.packet.shape {
-            Shape::Data { seq, .. } => stream.incoming.admits(seq, arrived.payload.len(), room),
+            Shape::Data(DataFields { seq, .. }) => stream.incoming.admits(seq, arrived.payload.len(), room),
             _ => true,
         };
         if fits || arrived.fate != Fate::Whole {
@@ -148,7 +148,7 @@ impl<C: Carrier> Engine<C> {
 
     /// Acknowledges a late packet of a connection that has received everything.
     fn answer_late(&mut self, peer: HostAddr, arrived: &Arrived<'_>) {
-        if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
+        if let Shape::Data(DataFields { seq, .. }) | Shape::Probe { seq } = arrived.packet.shape {
             self.say(peer, ConnId::new(arrived.packet.conn), Shape::Ack { seq, also: 0, pull: None });
         }
     }
@@ -166,7 +166,7 @@ impl<C: Carrier> Engine<C> {
         peer: Option<HostAddr>,
         arrived: &Arrived<'_>,
     ) {
-        let sends = matches!(arrived.packet.shape, Shape::Data { .. } | Shape::Probe { .. });
+        let sends = matches!(arrived.packet.shape, Shape::Data(_) | Shape::Probe { .. });
         if !sends || arrived.fate == Fate::Returned {
             return self.totals.refused.unknown += 1;
         }
@@ -207,7 +207,7 @@ impl<C: Carrier> Engine<C> {
         let Packet { conn, shape, .. } = arrived.packet;
         let tag = self.answering;
         match shape {
-            Shape::Data { syn: true, seq, service, priority, stamp, .. }
+            Shape::Data(DataFields { syn: true, seq, service, priority, stamp, .. })
                 if conn & REPLY == 0 && seq < LARGEST_FIRST_WINDOW =>
             {
                 let (conn, whole) = (ConnId::new(conn), arrived.fate == Fate::Whole);
@@ -338,22 +338,23 @@ impl<C: Carrier> Engine<C> {
 
     /// Writes a packet of the transport. `None`: nothing leaves now; an answer may leave later.
     fn emit(&mut self, now: Instant, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
-        let long = match C::purpose(&packet.header) {
-            Purpose::Data { conn, seq } => self.emit_data(now, packet, conn, seq, frame),
-            Purpose::Question { conn } => {
+        let (conn, purpose) = C::purpose(&packet.header);
+        let long = match purpose {
+            Purpose::Data(seq) => self.emit_data(now, packet, conn, seq, frame),
+            Purpose::Question => {
                 let index = self.streams.find(&Name::of(packet.to, conn, false));
                 index.into_iter().for_each(|index| self.suspect_mac(now, index));
                 self.emit_control(packet, frame)
             }
-            Purpose::Ack { conn, seq, pull } => {
+            Purpose::Ack(seq, pull) => {
                 self.answers.acknowledge((packet.to, conn, packet.path), seq, pull);
                 None
             }
-            Purpose::Pull { conn, number } => {
+            Purpose::Pull(number) => {
                 self.answers.pull((packet.to, conn, packet.path), number);
                 None
             }
-            Purpose::Answer { .. } => self.emit_control(packet, frame),
+            Purpose::Answer => self.emit_control(packet, frame),
         };
         long.filter(|long| *long > 0)
     }
@@ -387,11 +388,8 @@ impl<C: Carrier> Engine<C> {
     }
 
     fn emit_control(&mut self, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
-        let (conn, theirs) = match C::purpose(&packet.header) {
-            Purpose::Data { conn, .. } | Purpose::Question { conn } => (conn, false),
-            Purpose::Ack { conn, .. } | Purpose::Pull { conn, .. } | Purpose::Answer { conn } => (conn, true),
-        };
-        let tag = self.tag(&Name::of(packet.to, conn, theirs))?;
+        let (conn, purpose) = C::purpose(&packet.header);
+        let tag = self.tag(&Name::of(packet.to, conn, purpose.is_answer()))?;
         let route = self.route(packet.to, packet.path)?;
         let whole = C::packet(&self.form, packet, &Label { tag: tag.value, ..Label::default() });
         self.writer().write(frame, &route, &whole, &[], tag.sealed)

@@ -116,7 +116,7 @@ impl<C: Carrier> Engine<C> {
         // A payload that fails authentication is pulled again, like a trimmed one.
         let fate = match sealed.packet.shape {
             _ if sealed.returned => Fate::Returned,
-            Shape::Data { .. } if payload.is_none() => Fate::Trimmed,
+            Shape::Data(_) if payload.is_none() => Fate::Trimmed,
             _ => Fate::Whole,
         };
         let arrived = Arrived {

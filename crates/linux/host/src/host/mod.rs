@@ -28,7 +28,7 @@ pub(crate) use waiter::Waiter;
 use crate::error::StreamError;
 use crate::net::{NdpListener, NdpStream};
 use crate::options::{EngineOptions, StreamOptions};
-use crate::stack::Stack;
+use crate::stack::{Stack, Timeout};
 use crate::status::Status;
 /// Options of a [`Host`].
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl Host {
         to: SocketAddr,
         service: u16,
         request: &[u8],
-        timeout: Option<Duration>,
+        timeout: Timeout,
     ) -> Result<Vec<u8>, StreamError> {
         self.stack.call(to, service, request, StreamOptions::default(), timeout)
     }

@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::error::StreamError;
 use crate::handle::{Read, StreamId, StreamInfo};
 use crate::options::StreamOptions;
-use crate::stack::Stack;
+use crate::stack::{Stack, Timeout};
 use crate::status::Status;
 
 /// Sleep of the background thread while others drive. It bounds how long the host is not driven after one of them has left,
@@ -103,7 +103,7 @@ impl Shared {
     fn wait_for<T>(
         &self,
         interest: Interest,
-        timeout: Option<Duration>,
+        timeout: Timeout,
         mut attempt: impl FnMut(&mut Engine, Instant) -> Option<Result<T, StreamError>>,
     ) -> Result<T, StreamError> {
         let mut core = self.enter();
@@ -265,7 +265,7 @@ impl Stack for Shared {
         self.end_something(|engine, now| engine.unlisten(now, service));
     }
 
-    fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError> {
+    fn accept(&self, service: u16, timeout: Timeout) -> Result<StreamId, StreamError> {
         self.wait_for(Interest::Accept(service), timeout, |engine, _| match engine.accept(service) {
             Some(id) => Some(Ok(id)),
             None => (!engine.listens(service)).then_some(Err(StreamError::NoListener(service))),
@@ -276,13 +276,7 @@ impl Stack for Shared {
         self.once(|engine, now| engine.connect(now, to, service, options))?
     }
 
-    fn write(
-        &self,
-        id: StreamId,
-        bytes: &[u8],
-        last: bool,
-        timeout: Option<Duration>,
-    ) -> Result<usize, StreamError> {
+    fn write(&self, id: StreamId, bytes: &[u8], last: bool, timeout: Timeout) -> Result<usize, StreamError> {
         self.wait_for(Interest::Write(id), timeout, |engine, now| engine.put(now, id, bytes, last))
     }
 
@@ -290,7 +284,7 @@ impl Stack for Shared {
         self.once(|engine, now| engine.finish(now, id))?
     }
 
-    fn read(&self, id: StreamId, out: &mut [u8], timeout: Option<Duration>) -> Result<usize, StreamError> {
+    fn read(&self, id: StreamId, out: &mut [u8], timeout: Timeout) -> Result<usize, StreamError> {
         if out.is_empty() {
             return Ok(0);
         }
@@ -302,7 +296,7 @@ impl Stack for Shared {
         })
     }
 
-    fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError> {
+    fn settle(&self, id: StreamId, timeout: Timeout) -> Result<(), StreamError> {
         self.wait_for(Interest::Settle(id), timeout, |engine, _| match engine.info(id) {
             None => Some(Err(StreamError::Closed)),
             Some(StreamInfo { error: Some(error), .. }) => Some(Err(error)),

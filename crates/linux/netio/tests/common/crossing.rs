@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use pullnet_netio::{Interface, PacketIo};
-use pullnet_wire::{Mac, Marks, PORT, Packet, Route, Shape, emit};
+use pullnet_wire::{DataFields, Mac, Marks, PORT, Packet, Route, Shape, emit};
 
 use crate::common::{Veth, carry};
 
@@ -21,17 +21,13 @@ pub fn frame(macs: [Mac; 2], port: u16, seq: u32, payload: usize) -> Vec<u8> {
         to_port: port,
     };
     let payload: Vec<u8> = (0..payload).map(|at| (at * 7 + seq as usize) as u8).collect();
-    let shape = Shape::Data {
+    let shape = Shape::Data(DataFields {
         seq,
         syn: true,
-        last: false,
-        pulled: false,
-        again: false,
         length: payload.len() as u16,
         service: 1,
-        priority: 0,
-        stamp: 0,
-    };
+        ..DataFields::default()
+    });
     let mut out = vec![0; 10_000];
     let long =
         emit(&mut out, &route, &Marks::default(), &Packet { home: PORT, conn: 1, tag: 9, shape }, &payload);

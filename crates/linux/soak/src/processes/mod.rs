@@ -41,7 +41,9 @@ impl Killed {
     /// All variants.
     pub const ALL: [Self; 3] = [Self::Peer, Self::Application, Self::Daemon];
 
-    const fn described(self) -> (&'static str, &'static str) {
+    /// Name on the command line, and description of the fault.
+    #[must_use]
+    pub const fn described(self) -> (&'static str, &'static str) {
         match self {
             Self::Peer => ("peer-process", "a process that serves calls is killed, with its host in it"),
             Self::Application => {
@@ -49,18 +51,6 @@ impl Killed {
             }
             Self::Daemon => ("daemon-process", "the daemon of the caller, or of the called, is killed"),
         }
-    }
-
-    /// Name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.described().0
-    }
-
-    /// Description of the fault.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        self.described().1
     }
 }
 
@@ -122,7 +112,7 @@ pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> io::Result<Repo
     for id in stage.journal()? {
         ledger.carried_out(&Head { id, long: 0, answer: 0, both_ways: false });
     }
-    Ok(ledger.report(options.killed.name(), &asked, resident))
+    Ok(ledger.report(options.killed.described().0, &asked, resident))
 }
 
 /// Kills processes, evenly over the progress of the soak. Returns memory at 10%, 50% and at the end.

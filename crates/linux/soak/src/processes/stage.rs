@@ -175,7 +175,8 @@ impl Stage {
     /// Starts all processes and waits until they serve. Also returns the stack for the callers.
     pub fn new(options: &KillOptions) -> Result<(Self, Arc<dyn Stack>)> {
         let pid = std::process::id();
-        let folder = std::env::temp_dir().join(format!("pullnet-soak-{pid}-{}", options.killed.name()));
+        let folder =
+            std::env::temp_dir().join(format!("pullnet-soak-{pid}-{}", options.killed.described().0));
         std::fs::create_dir_all(&folder)?;
         // Loopback addresses that no concurrent run uses.
         let ip =

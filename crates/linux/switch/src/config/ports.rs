@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use pullnet_config::{Reader, Shape};
 use pullnet_settings::Settings;
 use pullnet_topology::Effect;
-use pullnet_units::{Instant, NodeId, PortId};
+use pullnet_units::{NodeId, PortId};
 
 use super::check::has_loop;
 use super::dpdk::device;
@@ -244,27 +244,14 @@ fn one(reader: &Reader<'_>, fault: &FaultSettings, names: &BTreeMap<&str, PortId
         reader.refuse("port", format!("is no port; {}", known(names.keys().copied())));
         return Vec::new();
     };
-    let from = Instant::ZERO.after(fault.from);
-    let until = fault.until.map(|until| Instant::ZERO.after(until));
-    if until.is_some_and(|until| until <= from) {
+    let trouble = &fault.trouble;
+    if trouble.until.is_some_and(|until| until <= trouble.from) {
         reader.refuse("until", "is not after the beginning; use a later end or none");
     }
-    let effects = effects(fault);
+    let mut effects = trouble.effects();
+    effects.extend(fault.duplicate.map(Effect::Duplicate));
     if effects.is_empty() {
         reader.refuse_table("says not what goes wrong; add down = true, rate, loss, corrupt or duplicate");
     }
-    let place = PortLine { port, direction: fault.direction };
-    let fault = |effect| Fault { place, from, until, effect };
-    effects.into_iter().map(fault).collect()
-}
-
-fn effects(fault: &FaultSettings) -> Vec<Effect> {
-    let effects = [
-        fault.down.then_some(Effect::Down),
-        fault.rate.map(Effect::Rate),
-        fault.loss.map(Effect::Loss),
-        fault.corrupt.map(Effect::Corrupt),
-        fault.duplicate.map(Effect::Duplicate),
-    ];
-    effects.into_iter().flatten().collect()
+    trouble.faults(&PortLine { port, direction: fault.direction }, effects)
 }

@@ -1,6 +1,7 @@
 //! All settings of a switch file.
 
 use pullnet_settings::{choice, settings};
+use pullnet_topology::Trouble;
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 use crate::fault::Direction;
@@ -147,21 +148,11 @@ settings! {
         port: String = "host0"; required,
         /// Direction: out of the switch (out), into it (in), or both.
         direction: Direction = "both",
-        /// Start of the fault, counted from the start of the switch.
-        from: Picos = "0 ps",
-        /// End of the fault; without it the fault is permanent.
-        until: Option<Picos> = "",
-        /// Whether the line loses every frame.
-        down: bool = false,
-        /// Reduced rate of the outgoing direction, if lower than the port's own.
-        rate: Option<BitsPerSec> = "",
-        /// Probability that a frame is lost.
-        loss: Option<f64> = "" in 0.0 => 1.0,
-        /// Probability that a frame is delivered with one bit flipped.
-        corrupt: Option<f64> = "" in 0.0 => 1.0,
         /// Probability that a frame is delivered twice.
         duplicate: Option<f64> = "" in 0.0 => 1.0,
-    }
+    } with
+    /// When, and what else.
+    trouble: Trouble
 }
 
 settings! {

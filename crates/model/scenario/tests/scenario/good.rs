@@ -193,7 +193,7 @@ fn several_transports_are_named_by_the_traffic_that_they_carry() {
     assert_eq!(names, [("ndp", "ndp"), ("old", "tcp")]);
     let (mut starts, mut workload) = (Vec::new(), scenario.workload.start(Picos(1)));
     workload.starts_before(Instant(1), &mut starts);
-    let carried = |number| starts.iter().filter(|start| start.transport == number).count();
+    let carried = |number| starts.iter().filter(|start| start.labels.transport == number).count();
     assert_eq!((carried(1), carried(0)), (432, 431));
     assert_eq!(values(&compiled(&scenario.resolved.to_string()).resolved), values(&scenario.resolved));
 }

@@ -8,15 +8,9 @@ use pullnet_scenario::{Disk, Scenario, Warning, compile, template, warning_kinds
 use pullnet_units::Bytes;
 
 const BASE: &str = r#"duration = "1 ms"
-[topology]
-kind = "leaf-spine"
-leaves = 2
-spines = 2
-hosts_per_leaf = 2
-[transport]
-kind = "ndp"
-[switch]
-kind = "trim"
+topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2 }
+transport = { kind = "ndp" }
+switch = { kind = "trim" }
 [[traffic]]
 kind = "permutation"
 "#;
@@ -95,7 +89,7 @@ fn a_load_above_one_is_no_steady_state() {
         .replace("kind = \"permutation\"", "kind = \"poisson\"\nload = 1.5\nsizes = { fixed = \"90 kB\" }");
     let found = with(&traffic, &[]).warnings(None);
     assert_eq!((found.len(), found[0].name), (1, "load_above_one"));
-    assert_eq!((found[0].place.as_str(), found[0].setting.as_str()), ("a.toml:13:8", "traffic.0.load"));
+    assert_eq!((found[0].place.as_str(), found[0].setting.as_str()), ("a.toml:7:8", "traffic.0.load"));
     assert!(found[0].to_string().ends_with("use less than 1 [load_above_one]"), "{}", found[0]);
     assert_eq!(with(&traffic, &[("traffic.0.load", "1.0")]).warnings(None), []);
     assert_eq!(with(&traffic, &[("warnings.load_above_one", "false")]).warnings(None), []);

@@ -6,7 +6,8 @@ mod schedule;
 
 use std::collections::BTreeMap;
 
-use pullnet_units::{BitsPerSec, Instant};
+use pullnet_settings::settings;
+use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::naming::LinkRef;
 use crate::topology::Topology;
@@ -28,6 +29,44 @@ pub enum Effect {
     Corrupt(f64),
     /// Packets are duplicated with this probability, above 0 and at most 1. Only on switches of real frames.
     Duplicate(f64),
+}
+
+settings! {
+    /// When a fault takes place, and what it does: settings that scenarios and switches of real frames have in common.
+    pub struct Trouble {
+        /// Start of the fault, counted from the start of the run or of the switch.
+        from: Picos = "0 ps",
+        /// End of the fault; without it the fault is permanent.
+        until: Option<Picos> = "",
+        /// Whether every packet is lost.
+        down: bool = false,
+        /// A rate lower than the link's own; at a switch, of the outgoing direction.
+        rate: Option<BitsPerSec> = "",
+        /// Probability that a packet is lost.
+        loss: Option<f64> = "" in 0.0 => 1.0,
+        /// Probability that a packet is damaged; simulated hosts discard it, and in a real frame one bit is flipped.
+        corrupt: Option<f64> = "" in 0.0 => 1.0,
+    }
+}
+
+impl Trouble {
+    /// Its effects.
+    pub fn effects(&self) -> Vec<Effect> {
+        let effects = [
+            self.down.then_some(Effect::Down),
+            self.rate.map(Effect::Rate),
+            self.loss.map(Effect::Loss),
+            self.corrupt.map(Effect::Corrupt),
+        ];
+        effects.into_iter().flatten().collect()
+    }
+
+    /// A fault at `place` for each of `effects`.
+    pub fn faults<P: Clone>(&self, place: &P, effects: Vec<Effect>) -> Vec<Fault<P>> {
+        let from = Instant::ZERO.after(self.from);
+        let until = self.until.map(|until| Instant::ZERO.after(until));
+        effects.into_iter().map(|effect| Fault { place: place.clone(), from, until, effect }).collect()
+    }
 }
 
 /// A fault at a place; the type of the place differs between a scenario and a switch of real frames.

@@ -13,6 +13,20 @@ pub fn first_switch(topology: &Topology, host: HostId) -> NodeId {
     }
 }
 
+/// Follows ports from `src` towards `dst`: at each switch, the one of `choices` among those that lead there.
+pub fn walk_by(
+    topology: &Topology,
+    src: HostId,
+    dst: HostId,
+    choices: impl IntoIterator<Item = u32>,
+) -> (HostId, Vec<PortId>) {
+    let (to, mut choices) = (topology.addr(dst), choices.into_iter());
+    walk(topology, src, |at| {
+        let ports = topology.choices(at, to);
+        ports.get(choices.next().expect("enough choices") % ports.len())
+    })
+}
+
 /// Follows `next` from `src` until a host is reached.
 pub fn walk(
     topology: &Topology,

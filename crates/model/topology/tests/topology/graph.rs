@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{assert_paths, assert_wired, first_switch, walk};
+use crate::common::{assert_paths, assert_wired, first_switch, walk_by};
 use proptest::prelude::*;
 use pullnet_topology::{
     Dumbbell, FatTree, Graph, Hop, HostPeer, Link, NodeKind, Peer, Topology, TopologyError, VertexId,
@@ -98,12 +98,7 @@ proptest! {
 
     #[test]
     fn any_choice_at_switches_arrives((topology, src, dst) in any_graph_and_pair(), choices in prop::collection::vec(any::<u32>(), 12)) {
-        let to = topology.addr(dst);
-        let mut choices = choices.into_iter();
-        let (end, route) = walk(&topology, src, |at| {
-            let ports = topology.choices(at, to);
-            ports.get(choices.next().unwrap() % ports.len())
-        });
+        let (end, route) = walk_by(&topology, src, dst, choices);
         prop_assert_eq!(end, dst);
         prop_assert_eq!(route.len(), topology.route(src, dst, 0).len());
     }

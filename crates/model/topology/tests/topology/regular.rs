@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{assert_paths, assert_wired, first_switch, walk};
+use crate::common::{assert_paths, assert_wired, first_switch, walk, walk_by};
 use proptest::prelude::*;
 use pullnet_topology::{BackToBack, FatTree, Hop, HostPeer, LeafSpine, Peer, Star, Topology};
 use pullnet_units::HostAddr;
@@ -53,12 +53,7 @@ proptest! {
 
     #[test]
     fn any_choice_at_switches_arrives((topology, src, dst) in any_tree_and_pair(), choices in prop::array::uniform6(any::<u32>())) {
-        let to = topology.addr(dst);
-        let mut choices = choices.into_iter();
-        let (end, route) = walk(&topology, src, |at| {
-            let ports = topology.choices(at, to);
-            ports.get(choices.next().unwrap() % ports.len())
-        });
+        let (end, route) = walk_by(&topology, src, dst, choices);
         prop_assert_eq!(end, dst);
         prop_assert_eq!(route.len(), topology.route(src, dst, 0).len());
     }

@@ -19,7 +19,7 @@ mod volume_model;
 pub use collective::{Algorithm, Operation, Order};
 pub use partners::Pairs;
 pub use plan::{Choose, WaitFor, at_once};
-pub use sessions::{Copies, Parts, Placement};
+pub use sessions::{Copies, Parts, Placement, SessionPlan};
 
 use crate::pattern::Pattern;
 

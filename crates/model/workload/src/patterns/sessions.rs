@@ -76,6 +76,21 @@ pub(crate) fn share(size: Bytes, index: u16, of: u16) -> Bytes {
 }
 
 settings! {
+    /// How the sessions of both patterns are made. A session has one host at one end, and several at the other.
+    pub struct SessionPlan {
+        /// Whether none of the several hosts of a session is in the rack of the one.
+        outside_rack: bool = true,
+        /// How the several hosts of a session lie to each other.
+        placement: Placement = "random",
+        /// Sessions in all; by default one of each host that stores or reads.
+        sessions: Option<u32> = "" in 1 => 2000000000,
+        /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
+        /// all begin at once, those of one host after another.
+        rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
+    }
+}
+
+settings! {
     /// One-to-many: hosts store data, each piece on several hosts, drawn again for each session.
     pub struct Replicate {
         /// Receivers of a session.
@@ -88,16 +103,9 @@ settings! {
         from: Hosts = "all",
         /// Hosts that receivers are drawn from.
         to: Hosts = "all",
-        /// Whether no receiver is in the rack of the sender.
-        outside_rack: bool = true,
-        /// How the other hosts of a session lie to each other.
-        placement: Placement = "random",
-        /// Sessions in all; by default one of each host that stores.
-        sessions: Option<u32> = "" in 1 => 2000000000,
-        /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
-        /// all begin at once, those of one host after another.
-        rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
-    }
+    } with
+    /// How its sessions are made.
+    plan: SessionPlan
 }
 
 settings! {
@@ -113,16 +121,9 @@ settings! {
         from: Hosts = "all",
         /// Hosts that read.
         to: Hosts = "all",
-        /// Whether no sender is in the rack of the receiver.
-        outside_rack: bool = true,
-        /// How the other hosts of a session lie to each other.
-        placement: Placement = "random",
-        /// Sessions in all; by default one of each host that reads.
-        sessions: Option<u32> = "" in 1 => 2000000000,
-        /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
-        /// all begin at once, those of one host after another.
-        rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
-    }
+    } with
+    /// How its sessions are made.
+    plan: SessionPlan
 }
 
 impl Pattern for Replicate {
@@ -145,9 +146,7 @@ impl Pattern for Replicate {
             Copies::Chain => Kind::Chain,
             copies => Kind::Replicate(copies.join()),
         };
-        let (outside, placement) = (self.outside_rack, self.placement);
-        let build = Build { many, outside, placement, sessions: self.sessions, rate: self.rate };
-        build.traffic(scene, hubs?, pool?, kind, self.size)
+        Build { many, plan: &self.plan }.traffic(scene, hubs?, pool?, kind, self.size)
     }
 }
 
@@ -167,15 +166,14 @@ impl Pattern for Fetch {
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let (hubs, pool) = (scene.select("to", &self.to), scene.select("from", &self.from));
         let many = ("sources", self.sources);
-        let (outside, placement) = (self.outside_rack, self.placement);
-        let build = Build { many, outside, placement, sessions: self.sessions, rate: self.rate };
         let (hubs, pool) = (hubs?, pool?);
         let size = self.size.0.map_or(u64::MAX, |size| size.0);
         if size < self.sources.into() && scene.reads(&["size", "sources"]) {
             let reason = format!("is less than a byte for each of {} senders; use more bytes", self.sources);
             return Err(scene.note(Problem::new("size", size.to_string(), reason)));
         }
-        build.traffic(scene, hubs, pool, Kind::Fetch(self.parts.join()), self.size)
+        let kind = Kind::Fetch(self.parts.join());
+        Build { many, plan: &self.plan }.traffic(scene, hubs, pool, kind, self.size)
     }
 }
 
@@ -210,17 +208,14 @@ impl Kind {
     }
 }
 
-/// Settings of both patterns.
-struct Build {
+/// What both patterns are built from.
+struct Build<'a> {
     /// Hosts at the other end of a session, and the setting that says so.
     many: (&'static str, u32),
-    outside: bool,
-    placement: Placement,
-    sessions: Option<u32>,
-    rate: Option<f64>,
+    plan: &'a SessionPlan,
 }
 
-impl Build {
+impl Build<'_> {
     fn traffic(
         self,
         scene: &Scene<'_>,
@@ -234,8 +229,8 @@ impl Build {
         if size == FlowSize::ENDLESS {
             scene.noted(affordable(self.many.0, self.many.1, hubs.len()))?;
         }
-        let left = self.sessions.map_or(hubs.len() as u64, u64::from);
-        let gap = self.rate.map(|rate| 1e12 / rate);
+        let left = self.plan.sessions.map_or(hubs.len() as u64, u64::from);
+        let gap = self.plan.rate.map(|rate| 1e12 / rate);
         let (at, chance) = (scene.start(), [0, 1, 2].map(|index| scene.stream(index)));
         let (size, chain) = (size.0, Vec::new());
         Ok(Box::new(Sessions { kind, size, hubs, partners, left, gap, at, begun: 0, chance, chain }))
@@ -248,12 +243,12 @@ impl Build {
         hubs: &[HostId],
         pool: Vec<HostId>,
     ) -> Result<Partners, (HostId, usize)> {
-        let rack = |host: &HostId| if self.outside { scene.rack(*host) } else { host.get() };
+        let rack = |host: &HostId| if self.plan.outside_rack { scene.rack(*host) } else { host.get() };
         let (racks, homes): (Vec<_>, Vec<_>) =
             (pool.iter().map(rack).collect(), hubs.iter().map(rack).collect());
         let mut in_rack = BTreeMap::new();
         racks.iter().for_each(|rack| *in_rack.entry(*rack).or_default() += 1);
-        let hdfs = self.placement == Placement::Hdfs;
+        let hdfs = self.plan.placement == Placement::Hdfs;
         let places = hdfs.then(|| pool.iter().map(|host| scene.rack(*host)).collect());
         let partners = Partners { pool, racks, homes, in_rack, places, many: self.many.1 as usize };
         let short = (0..hubs.len()).find(|hub| partners.count(*hub) < partners.many);
@@ -264,8 +259,8 @@ impl Build {
     /// Host `host` has only `count` others.
     fn too_few(&self, host: HostId, count: usize) -> Problem {
         let (key, wanted) = self.many;
-        let place = if self.outside { "outside the rack of" } else { "other than" };
-        let more = if self.outside { ", or state outside_rack = false" } else { "" };
+        let place = if self.plan.outside_rack { "outside the rack of" } else { "other than" };
+        let more = if self.plan.outside_rack { ", or state outside_rack = false" } else { "" };
         let use_less = if count > 0 { format!("use at most {count}, or ") } else { String::new() };
         let reason = format!(
             "is more than the {count} hosts {place} host {}; {use_less}select more hosts{more}",

@@ -67,7 +67,7 @@ fn every_operation_ends_and_is_one_coflow_for_each_group() {
             let one = collective(operation, algorithm);
             let flows = flows(Collective { group: Some(4), repeat: 3, wait_for, ..one }, 12);
             let mut of: BTreeMap<u32, Vec<&FlowStart>> = BTreeMap::new();
-            flows.iter().for_each(|flow| of.entry(flow.coflow.unwrap()).or_default().push(flow));
+            flows.iter().for_each(|flow| of.entry(flow.labels.coflow.unwrap()).or_default().push(flow));
             assert_eq!(of.len(), 9, "{operation:?} {algorithm:?}");
             for flows in of.values() {
                 assert_eq!(flows.len(), messages, "{operation:?} {algorithm:?}");

@@ -25,7 +25,7 @@ fn a_block_says_when_flows_are_due_and_whose_they_are() {
     });
     let (starts, tenants) = starts(&WorkloadSpec::of([TrafficSpec::new(Permutation::default()), own]));
     assert_eq!(tenants, ["", "red"]);
-    let of = |start: &FlowStart| (start.deadline, start.tenant, start.coflow);
+    let of = |start: &FlowStart| (start.labels.deadline, start.labels.tenant, start.labels.coflow);
     assert!(starts[..8].iter().all(|start| of(start) == (None, 0, None)));
     assert!(starts[8..].iter().all(|start| of(start) == (Some(Instant(205_000_000)), 1, None)));
 }
@@ -40,7 +40,7 @@ fn drawn(change: impl FnOnce(&mut Common)) -> Vec<f64> {
     let mut workload = workload(&WorkloadSpec::of([block]), 8, 1);
     let mut starts = Vec::new();
     workload.starts_before(Instant::NEVER, &mut starts);
-    starts.iter().map(|start| start.deadline.unwrap().since(start.at).0 as f64 / 1e9).collect()
+    starts.iter().map(|start| start.labels.deadline.unwrap().since(start.at).0 as f64 / 1e9).collect()
 }
 
 #[test]
@@ -66,12 +66,15 @@ fn the_parts_of_a_session_are_due_together() {
     });
     let (starts, _) = starts(&WorkloadSpec::of([block]));
     let due = |session: u32| {
-        starts.iter().filter(move |start| start.session == FlowId::new(session)).map(|start| start.deadline)
+        starts
+            .iter()
+            .filter(move |start| start.session == FlowId::new(session))
+            .map(|start| start.labels.deadline)
     };
     let (first, second) =
         (starts[0].session, starts.iter().find(|start| start.session > FlowId::new(0)).unwrap().session);
-    assert!(due(first.get()).count() > 1 && due(first.get()).all(|at| at == starts[0].deadline));
-    assert_ne!(due(second.get()).next().unwrap(), starts[0].deadline);
+    assert!(due(first.get()).count() > 1 && due(first.get()).all(|at| at == starts[0].labels.deadline));
+    assert_ne!(due(second.get()).next().unwrap(), starts[0].labels.deadline);
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn coflows_are_blocks_or_rounds() {
     let block = |coflow| TrafficSpec::new(rounds.clone()).with(|common| common.coflow = coflow);
     let (starts, _) =
         starts(&WorkloadSpec::of([block(Coflow::Start), block(Coflow::Block), block(Coflow::None)]));
-    let coflows: Vec<_> = starts.iter().map(|start| start.coflow).collect();
+    let coflows: Vec<_> = starts.iter().map(|start| start.labels.coflow).collect();
     let round = |first| [vec![first; 3], vec![Some(1); 3], vec![None; 3]].concat();
     assert_eq!(coflows, [round(Some(0)), round(Some(2))].concat());
 }
@@ -109,7 +112,9 @@ fn a_list_states_them_for_each_flow() {
     assert_eq!(tenants, ["", "red", "blue"]);
     let rows: Vec<_> = starts
         .iter()
-        .map(|start| (start.deadline.unwrap().0 / 1_000_000, start.tenant, start.coflow.unwrap()))
+        .map(|start| {
+            (start.labels.deadline.unwrap().0 / 1_000_000, start.labels.tenant, start.labels.coflow.unwrap())
+        })
         .collect();
     assert_eq!(rows, [(2, 1, 0), (51, 0, 1), (51, 2, 0), (1001, 1, 2)]);
 }

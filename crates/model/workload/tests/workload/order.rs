@@ -4,7 +4,7 @@ use crate::common::{SIGNAL, drive, run, workload};
 use proptest::prelude::*;
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
-use pullnet_units::{FlowId, Instant, Picos};
+use pullnet_units::{FlowId, Instant, Labels, Picos};
 use pullnet_workload::{
     CheckedWorkload, ClosedLoop, Completion, FlowSize, FlowStart, Incast, Matrix, Poisson, Random,
     RequestResponse, Sizes, Spread, StartUnit, TrafficSpec, WaitFor, WorkloadSpec,
@@ -50,8 +50,17 @@ fn everything() -> WorkloadSpec {
 /// Starts without their numbers, in order: flows that hosts start by themselves are numbered when they are prepared.
 fn unnumbered(starts: &[FlowStart]) -> Vec<String> {
     let none = FlowId::default();
-    let text =
-        |start: &FlowStart| format!("{:?}", FlowStart { flow: none, session: none, coflow: None, ..*start });
+    let text = |start: &FlowStart| {
+        format!(
+            "{:?}",
+            FlowStart {
+                flow: none,
+                session: none,
+                labels: Labels { coflow: None, ..start.labels },
+                ..*start
+            }
+        )
+    };
     let mut starts: Vec<_> = starts.iter().map(|start| (start.at, text(start))).collect();
     starts.sort();
     starts.into_iter().map(|(_, text)| text).collect()

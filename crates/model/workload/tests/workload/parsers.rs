@@ -163,7 +163,10 @@ fn a_list_runs_in_order_of_time() {
     );
     let starts = crate::common::run(&spec, 8, 1, Instant(100_000_000));
     assert_eq!(crate::common::pairs(&starts), [(1, 2), (2, 3), (0, 1)]);
-    assert_eq!((starts[0].priority, starts[0].tag, starts[1].tag, starts[1].size), (3, 1, 0, None));
+    assert_eq!(
+        (starts[0].labels.priority, starts[0].labels.tag, starts[1].labels.tag, starts[1].size),
+        (3, 1, 0, None)
+    );
     assert_eq!(crate::common::workload(&spec, 8, 1).tags(), ["flows", "fast"]);
 }
 

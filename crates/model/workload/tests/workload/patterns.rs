@@ -231,8 +231,8 @@ fn the_probe_leads_from_the_first_host_to_the_last_with_a_pause() {
         let workload = workload(&spec, 432, 1);
         assert_eq!(workload.tags(), ["random", "probe"]);
         let starts = drive(workload, ms(20), || SIGNAL);
-        assert_eq!(starts.iter().filter(|s| s.tag == 0 && s.size.is_none()).count(), 430 * 4);
-        let probes: Vec<_> = starts.iter().filter(|s| s.tag == 1).collect();
+        assert_eq!(starts.iter().filter(|s| s.labels.tag == 0 && s.size.is_none()).count(), 430 * 4);
+        let probes: Vec<_> = starts.iter().filter(|s| s.labels.tag == 1).collect();
         assert!(probes.len() > 3 && probes.iter().all(|s| (s.src.get(), s.dst.get()) == (0, 431)));
         for pair in probes.windows(2) {
             let end = pair[0].at + fct(pair[0]).unwrap() + Picos::from_micros(5);
@@ -388,7 +388,7 @@ fn blocks_keep_their_start_priority_tag_and_hosts() {
     let starts = starts(block, 16, 1, ms(1));
     assert_eq!(starts.len(), 4);
     assert!(starts.iter().all(|s| (4..8).contains(&s.src.get()) && (4..8).contains(&s.dst.get())));
-    assert!(starts.iter().all(|s| (s.at, s.priority) == (Instant(3_000_000), 7)));
+    assert!(starts.iter().all(|s| (s.at, s.labels.priority) == (Instant(3_000_000), 7)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use pullnet_rng::Seed;
 use pullnet_units::{BitsPerSec, FlowId, HostId, Instant};
 use pullnet_workload::{
     CheckedWorkload, Copies, Cue, Fetch, FileName, FlowSize, FlowStart, Flows, HostLayout, Instruction, Join,
-    Joins, Parts, Pattern, Placement, Replicate, TrafficSpec, WorkloadSpec,
+    Joins, Parts, Pattern, Placement, Replicate, SessionPlan, TrafficSpec, WorkloadSpec,
 };
 
 /// Forty hosts in racks of four.
@@ -46,7 +46,8 @@ fn by_session(starts: &[FlowStart]) -> BTreeMap<FlowId, Vec<FlowStart>> {
 #[test]
 fn copies_go_to_distinct_hosts_of_other_racks() {
     for rate in [None, Some(50_000.0)] {
-        let (starts, joins) = starts(Replicate { sessions: Some(500), rate, ..Replicate::default() });
+        let plan = SessionPlan { sessions: Some(500), rate, ..SessionPlan::default() };
+        let (starts, joins) = starts(Replicate { plan, ..Replicate::default() });
         assert!(joins.multicast && !joins.sources);
         let sessions = by_session(&starts);
         assert_eq!(sessions.len(), 500);
@@ -111,7 +112,9 @@ fn a_list_names_several_hosts_in_one_line() {
     let (joined, joins) = flows(Copies::Multicast, Parts::Coded);
     assert_eq!(rows(&joined)[..4], to_three);
     assert_eq!(rows(&joined)[4..], [(4, 4, 6, 1, 1001), (4, 4, 8, 1, 1001)]);
-    assert!(joins.multicast && joins.sources && joined[..3].iter().all(|flow| flow.deadline.is_some()));
+    assert!(
+        joins.multicast && joins.sources && joined[..3].iter().all(|flow| flow.labels.deadline.is_some())
+    );
     let (apart, joins) = flows(Copies::Unicast, Parts::Plain);
     assert_eq!(rows(&apart)[..4], to_three);
     assert_eq!(rows(&apart)[4..], [(4, 4, 6, 1, 501), (5, 4, 8, 1, 500)]);
@@ -143,7 +146,7 @@ fn a_session_of_more_hosts_than_there_are_is_refused() {
     assert!(refused.contains("more than the 7 hosts") && refused.contains("use at most 7"), "{refused}");
     let one_rack = HostLayout { racks: (0..8).map(|_| 0).collect(), ..network(8) };
     let near = |outside_rack| {
-        let near = Fetch { outside_rack, ..Fetch::default() };
+        let near = Fetch { plan: SessionPlan { outside_rack, ..SessionPlan::default() }, ..Fetch::default() };
         WorkloadSpec::of([TrafficSpec::new(near)]).check(&one_rack)
     };
     assert!(near(true)[0].to_string().contains("outside_rack = false"), "{:?}", near(true));
@@ -155,7 +158,8 @@ fn a_session_of_more_hosts_than_there_are_is_refused() {
 
 #[test]
 fn a_chain_goes_from_one_receiver_to_the_next() {
-    let chain = Replicate { copies: Copies::Chain, sessions: Some(100), ..Replicate::default() };
+    let plan = SessionPlan { sessions: Some(100), ..SessionPlan::default() };
+    let chain = Replicate { copies: Copies::Chain, plan, ..Replicate::default() };
     let (flows, joins) = starts(chain);
     assert_eq!(joins, Joins::default());
     let sessions = by_session(&flows);
@@ -180,13 +184,9 @@ fn a_chain_goes_from_one_receiver_to_the_next() {
 #[test]
 fn hdfs_puts_the_second_and_third_copy_into_another_rack() {
     for outside_rack in [false, true] {
-        let hdfs = Replicate {
-            placement: Placement::Hdfs,
-            outside_rack,
-            receivers: 4,
-            sessions: Some(500),
-            ..Replicate::default()
-        };
+        let (placement, sessions) = (Placement::Hdfs, Some(500));
+        let plan = SessionPlan { placement, outside_rack, sessions, ..SessionPlan::default() };
+        let hdfs = Replicate { receivers: 4, plan, ..Replicate::default() };
         let (starts, _) = starts(hdfs);
         let (mut near, mut drawn) = (0, BTreeSet::new());
         for flows in by_session(&starts).into_values() {
@@ -201,6 +201,7 @@ fn hdfs_puts_the_second_and_third_copy_into_another_rack() {
     }
     // In a single rack there is no other one: copies lie anywhere.
     let one_rack = HostLayout { racks: (0..8).map(|_| 0).collect(), ..network(8) };
-    let hdfs = Fetch { placement: Placement::Hdfs, outside_rack: false, ..Fetch::default() };
+    let plan = SessionPlan { placement: Placement::Hdfs, outside_rack: false, ..SessionPlan::default() };
+    let hdfs = Fetch { plan, ..Fetch::default() };
     assert_eq!(starts_in(&WorkloadSpec::of([TrafficSpec::new(hdfs)]), &one_rack).0.len(), 24);
 }

@@ -8,7 +8,7 @@ use pullnet_topology::HostPeer;
 use pullnet_transport::{
     Class, ConnId, Event, FlowSpec, GroupMember, HopView, HostAddr, Received, Source, Transmit,
 };
-use pullnet_units::{Bytes, HostId, Instant, PathLabel, WireLen};
+use pullnet_units::{Bytes, HostId, Instant, Labels, PathLabel, WireLen};
 use pullnet_workload::{Cue, FlowStart, Join, Part};
 
 use super::endpoint::Endpoint;
@@ -94,8 +94,8 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
     fn open(&mut self, number: usize, now: Instant) {
         let (topology, id) = (self.topology(), HostId::new(number as u32));
         let host = &mut self.hosts[number];
-        let FlowStart { flow, dst, size, priority, transport, deadline, tenant, part, .. } =
-            host.starts.pop_front().unwrap();
+        let FlowStart { flow, dst, size, labels, part, .. } = host.starts.pop_front().unwrap();
+        let Labels { priority, transport, deadline, tenant, .. } = labels;
         let member = |host: HostId| {
             let addr = topology.addr(host);
             GroupMember { addr, paths: topology.path_count(topology.addr(id), addr) }

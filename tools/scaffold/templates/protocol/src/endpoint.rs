@@ -1,10 +1,10 @@
 //! The rules of one host: reactions to packets, to timers, and to a free link.
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, RoundRobin, Rules};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, ConnId, DataPacket, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, PacketSeq,
-    Received, SendCounts, Side, TimerKind, Transmit, WireLen,
+    Awaited, ConnId, DataPacket, Event, FailureReason, FlowSpec, FlowStatus, HostAddr, PacketSeq,
+    Received, SendCounts, Side, Transmit, WireLen,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -32,18 +32,6 @@ pub struct Sender {
     counts: SendCounts,
 }
 
-/// The receiving half of a connection.
-pub struct Receiver {
-    peer: HostAddr,
-    conn: ConnId,
-    /// The next packet to be delivered.
-    next: u32,
-    bytes: u64,
-    last_progress: Instant,
-    /// When a silent sender is given up.
-    due: Instant,
-}
-
 /// stencil-name on one host.
 pub type StencilNameEndpoint = Endpoint<StencilNameRules>;
 
@@ -67,52 +55,24 @@ impl StencilNameRules {
         Endpoint::new(rules, patience(config))
     }
 
-    /// Acknowledges every data packet that may have been delivered: an earlier ACK may be lost.
-    fn acknowledge(&mut self, flows: &mut Flows<Self>, packet: &Received<StencilNameHeader>, conn: ConnId, seq: u32) {
-        let path = self.chance.below(packet.paths.into()) as u16;
-        let (wire, header) = (WireLen::of(self.config.header.0 as u32), StencilNameHeader::Ack { conn, seq });
-        flows.control.push(Transmit::control(packet.from, path, wire, header));
-    }
-
+    /// The receiving side: every data packet is acknowledged, because an earlier ACK may be lost.
     fn on_data(
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
         packet: &Received<StencilNameHeader>,
-        DataPacket { conn, seq, last }: DataPacket,
+        data: DataPacket,
     ) {
-        let peer = packet.from;
-        let slot = match flows.known(now, peer, conn) {
-            Known::Open(slot) => slot,
-            Known::Finished => return self.acknowledge(flows, packet, conn, seq),
-            Known::New if seq == 0 => {
-                let due = Instant::NEVER;
-                let receiver = Receiver { peer, conn, next: 0, bytes: 0, last_progress: now, due };
-                flows.open_receiver(peer, conn, receiver)
-            }
-            Known::New | Known::Dismissed => return flows.events.push(Event::Stray { peer, conn }),
-        };
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        // A packet beyond the next one was never sent by these rules: without an ACK it is ignored.
-        if seq > receiver.next {
+        let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
+        // Each ACK takes a path by chance, so the receiver keeps none.
+        let receipt = flows.receive(now, packet.from, data, bytes, patience(&self.config), || (packet.paths, 0));
+        if receipt.is_none() {
             return;
         }
-        let fresh = seq == receiver.next;
-        receiver.due = now.after(patience(&self.config));
-        let due = receiver.due;
-        if fresh {
-            let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
-            receiver.next = receiver.next.saturating_add(1);
-            receiver.bytes += u64::from(bytes);
-            receiver.last_progress = now;
-            flows.events.push(Event::Delivered { slot, seq: PacketSeq::new(seq), bytes });
-        }
-        if fresh && last {
-            flows.finish(now, slot, peer, conn);
-        } else {
-            flows.arm_receiver(slot, due);
-        }
-        self.acknowledge(flows, packet, conn, seq);
+        let path = self.chance.below(packet.paths.into()) as u16;
+        let wire = WireLen::of(self.config.header.0 as u32);
+        let header = StencilNameHeader::Ack { conn: data.conn, seq: data.seq };
+        flows.control.push(Transmit::control(packet.from, path, wire, header));
     }
 
     fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, conn: ConnId, seq: u32) {
@@ -136,9 +96,7 @@ impl StencilNameRules {
 impl Rules for StencilNameRules {
     type Header = StencilNameHeader;
     type Sender = Sender;
-    type Receiver = Receiver;
-    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
+    type Receiver = Incoming;
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -164,10 +122,6 @@ impl Rules for StencilNameRules {
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<StencilNameHeader>) {
-        // A trimmed or returned packet counts as lost.
-        if packet.fate != Fate::Whole {
-            return;
-        }
         match packet.header {
             StencilNameHeader::Data(data) => self.on_data(flows, now, &packet, data),
             StencilNameHeader::Ack { conn, seq } => self.on_ack(flows, now, packet.from, conn, seq),
@@ -194,13 +148,7 @@ impl Rules for StencilNameRules {
     }
 
     fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let (peer, conn, due) = (receiver.peer, receiver.conn, receiver.due);
-        if due <= now {
-            flows.dismiss(now, slot, peer, conn);
-        } else {
-            flows.arm_receiver(slot, due);
-        }
+        flows.check_silence(now, slot, patience(&self.config));
     }
 
     fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<StencilNameHeader>> {
@@ -227,7 +175,7 @@ impl Rules for StencilNameRules {
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 
-    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
+    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+        receiver.status()
     }
 }

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, DataPacket, Header, PacketSeq, Packed, Small, flag};
+use pullnet_transport::{ConnId, DataPacket, Header, PacketSeq, Packed, Small};
 
 /// A packet of stencil-name. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,8 +16,6 @@ pub enum StencilNameHeader {
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
-/// A flag in the high nibble, beside the kind in the low one.
-const LAST: u8 = 0x10;
 
 impl Header for StencilNameHeader {
     const KINDS: &'static [&'static str] = &["data", "ack"];
@@ -25,18 +23,16 @@ impl Header for StencilNameHeader {
 
     fn pack(self) -> Packed<Small> {
         match self {
-            Self::Data(DataPacket { conn, seq, last }) => {
-                Packed { kind: DATA | flag(last, LAST), words: [conn.get(), seq, 0] }
-            }
+            Self::Data(data) => data.pack(DATA),
             Self::Ack { conn, seq } => Packed { kind: ACK, words: [conn.get(), seq, 0] },
         }
     }
 
     fn unpack(packed: Packed<Small>) -> Self {
-        let (conn, seq) = (ConnId::new(packed.words[0]), packed.words[1]);
+        let [conn, seq, _] = packed.words;
         match packed.kind & 0x0f {
-            DATA => Self::Data(DataPacket { conn, seq, last: packed.kind & LAST != 0 }),
-            _ => Self::Ack { conn, seq },
+            DATA => Self::Data(DataPacket::unpack(&packed)),
+            _ => Self::Ack { conn: ConnId::new(conn), seq },
         }
     }
 

@@ -31,19 +31,6 @@ impl Item for Pkt {
         self.wire.into()
     }
     fn trim(&mut self, _: u32) {}
-    fn returnable(&self) -> bool {
-        false
-    }
-    fn priority(&self) -> u8 {
-        0
-    }
-    fn ect(&self) -> bool {
-        false
-    }
-    fn mark(&mut self) {}
-    fn ingress(&self) -> u16 {
-        0
-    }
 }
 
 /// A packed header as it is after a port has answered it.

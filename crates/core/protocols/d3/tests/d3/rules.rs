@@ -3,7 +3,9 @@
 use pullnet_d3::{Ask, D3, D3Config, D3Endpoint, D3Header, Grants, Late, MOST_HOPS, Rcp, RcpConfig};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, Grant, HostAddr, HostInfo, Protocol};
+use pullnet_transport::{
+    ConnId, CumulativeAck, DataPacket, Event, FlowSpec, Grant, HostAddr, HostInfo, Protocol,
+};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -47,7 +49,7 @@ fn request(ask: Ask) -> D3Header {
 }
 
 fn data(seq: u32, of: u32, ask: Option<Ask>) -> D3Header {
-    D3Header::Data { conn: CONN, seq, last: seq + 1 == of, ask }
+    D3Header::Data { data: DataPacket { conn: CONN, seq, last: seq + 1 == of }, ask }
 }
 
 fn arrives(header: D3Header) -> Arriving<D3Header> {
@@ -57,12 +59,13 @@ fn arrives(header: D3Header) -> Arriving<D3Header> {
 /// The answer to request `number`, with a grant of `rate`.
 fn granted(number: u8, rate: u32) -> Arriving<D3Header> {
     let reply = Some((number, grants(rate)));
-    arrives(D3Header::Ack { conn: CONN, cumulative: 0, answers: None, finished: false, reply })
+    let ack = CumulativeAck { conn: CONN, cumulative: 0, answers: None, finished: false };
+    arrives(D3Header::Ack { ack, reply })
 }
 
 fn ack(cumulative: u32, answers: u32) -> Arriving<D3Header> {
-    let answers = Some(answers);
-    arrives(D3Header::Ack { conn: CONN, cumulative, answers, finished: false, reply: None })
+    let ack = CumulativeAck { conn: CONN, cumulative, answers: Some(answers), finished: false };
+    arrives(D3Header::Ack { ack, reply: None })
 }
 
 #[test]

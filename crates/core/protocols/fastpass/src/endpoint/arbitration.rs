@@ -213,6 +213,6 @@ impl FastpassRules {
 
     /// A source that has been silent for longer than it may be is forgotten.
     pub(super) fn silence(&self) -> Picos {
-        self.rules.give_up.saturating_mul(2)
+        self.rules.limits.silence()
     }
 }

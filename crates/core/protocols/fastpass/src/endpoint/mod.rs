@@ -8,7 +8,8 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules, SmallQu
 use pullnet_pull::HostLink;
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
+    ConnId, CumulativeAck, Deadline, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
+    Transmit,
 };
 use pullnet_units::{Instant, WireLen};
 
@@ -16,7 +17,7 @@ use crate::arbiter::Arbiter;
 use crate::config::{FastpassConfig, Parameters};
 use crate::header::FastpassHeader;
 use crate::liaison::Liaison;
-use crate::sender::{Ack, Sender};
+use crate::sender::Sender;
 
 mod arbitration;
 mod receiving;
@@ -107,7 +108,7 @@ impl FastpassRules {
         if to == self.own {
             return self.local.push(header);
         }
-        let (wire, priority) = (WireLen::of(self.rules.header), CONTROL);
+        let (wire, priority) = (WireLen::of(self.rules.limits.header), CONTROL);
         flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }
 
@@ -120,9 +121,10 @@ impl FastpassRules {
         bytes: u32,
     ) {
         match header {
-            FastpassHeader::Data(data) => self.on_data(flows, now, (from, paths), data, bytes),
+            FastpassHeader::Data(data) => self.on_data(flows, now, (from, paths), (data, bytes)),
             FastpassHeader::Ack { conn, cumulative, answers, finished } => {
-                self.on_ack(flows, now, (from, conn), Ack { cumulative, answers, finished });
+                let answers = Some(answers);
+                self.on_ack(flows, now, from, CumulativeAck { conn, cumulative, answers, finished });
             }
             other => self.on_word(flows, now, (from, paths), other),
         }
@@ -145,10 +147,9 @@ impl Rules for FastpassRules {
     type Sender = Sender;
     type Receiver = Incoming;
     const SENDER_TIMER: TimerKind = TimerKind::of_protocol(&"the arbiter or ACKs");
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
-        self.rules.mtu.into()
+        self.rules.limits.mtu.into()
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
@@ -161,12 +162,8 @@ impl Rules for FastpassRules {
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<FastpassHeader>) {
-        let Received { from, paths, wire, fate, header, .. } = packet;
-        if fate != Fate::Whole {
-            // Fastpass needs no trimming switches: what has lost its payload counts as lost.
-            return;
-        }
-        let bytes = u32::from(wire).saturating_sub(self.rules.header);
+        let Received { from, paths, wire, header, .. } = packet;
+        let bytes = u32::from(wire).saturating_sub(self.rules.limits.header);
         self.dispatch(flows, now, (from, paths), header, bytes);
         self.talk_locally(flows, now);
     }
@@ -216,7 +213,7 @@ impl Rules for FastpassRules {
             side: Side::Sender,
             peer: sender.flow.to,
             conn: sender.flow.conn,
-            bytes: u64::from(sender.packets.acknowledged()) * u64::from(self.rules.mtu),
+            bytes: u64::from(sender.packets.acknowledged()) * u64::from(self.rules.limits.mtu),
             last_progress: sender.packets.last_progress,
             waiting_for: sender.waiting_for(),
             counts: sender.packets.counts,

@@ -1,7 +1,7 @@
 //! The receiving side of a host: it acknowledges every packet.
 
 use pullnet_connections::{Flows, Receipt};
-use pullnet_transport::{DataPacket, HostAddr};
+use pullnet_transport::{CumulativeAck, DataPacket, HostAddr};
 use pullnet_units::Instant;
 
 use super::FastpassRules;
@@ -13,13 +13,13 @@ impl FastpassRules {
         flows: &mut Flows<Self>,
         now: Instant,
         (peer, paths): (HostAddr, u16),
-        data: DataPacket,
-        bytes: u32,
+        (data, bytes): (DataPacket, u32),
     ) {
-        let (silence, link) = (self.silence(), &mut self.link);
-        let receipt = flows.receive(now, peer, data, bytes, silence, || link.paths_to(paths));
-        let Some(Receipt { paths, cumulative, finished, repeated }) = receipt else { return };
-        let header = FastpassHeader::Ack { conn: data.conn, cumulative, answers: data.seq, finished };
+        let silence = self.silence();
+        let receipt = self.link.receive(flows, now, (peer, paths), (data, bytes), silence);
+        let Some(Receipt { paths, ack, repeated }) = receipt else { return };
+        let CumulativeAck { conn, cumulative, finished, .. } = ack;
+        let header = FastpassHeader::Ack { conn, cumulative, answers: data.seq, finished };
         if repeated {
             let path = self.link.answer_again(paths);
             self.send_by(flows, peer, path, header);

@@ -1,29 +1,23 @@
 //! The sources of a host.
 
 use pullnet_connections::Flows;
-use pullnet_transport::{ConnId, Event, FailureReason, HostAddr, Transmit};
+use pullnet_transport::{CumulativeAck, Event, FailureReason, HostAddr, Transmit};
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::{FastpassRules, SCHEDULED, UNSCHEDULED};
 use crate::header::FastpassHeader;
-use crate::sender::{Ack, Check, Outgoing};
+use crate::sender::{Check, Outgoing};
 
 impl FastpassRules {
-    pub(super) fn on_ack(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        (to, conn): (HostAddr, ConnId),
-        ack: Ack,
-    ) {
-        let acknowledged = flows.acknowledge(now, (to, conn), |sender, visit| {
+    pub(super) fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, ack: CumulativeAck) {
+        let acknowledged = flows.acknowledge(now, (to, ack.conn), |sender, visit| {
             sender.on_ack(now, &self.rules, ack, visit);
             sender.packets.ended()
         });
         match acknowledged {
             Some((handle, Some(counts))) => {
                 self.part(flows, now, handle);
-                flows.complete(now, to, conn, counts);
+                flows.complete(now, to, ack.conn, counts);
             }
             Some((handle, None)) => self.link.line_up(flows, handle),
             None => (),
@@ -96,7 +90,7 @@ impl FastpassRules {
         priority: u8,
         (header, payload, again): Outgoing,
     ) -> Transmit<FastpassHeader> {
-        let wire = WireLen::of(payload + self.rules.header);
+        let wire = WireLen::of(payload + self.rules.limits.header);
         Transmit { priority, again, ..Transmit::data(to, path, wire, header) }
     }
 }

@@ -3,7 +3,9 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink, Policy, Queued};
 use pullnet_rng::RandomStream;
-use pullnet_transport::{Awaited, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind, Transmit};
+use pullnet_transport::{
+    Awaited, FlowSpec, FlowStatus, HostAddr, Origin, Received, Side, TimerKind, Transmit,
+};
 use pullnet_units::{Instant, WireLen};
 
 use crate::config::{HomaConfig, LEVELS};
@@ -59,20 +61,16 @@ impl Rules for HomaRules {
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
         let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
-        let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.link.line_up(flows, slot);
+        self.link.start(flows, flow, sender);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<HomaHeader>) {
-        let Received { from, paths, wire, fate, header, .. } = packet;
-        if fate != Fate::Whole {
-            // Homa needs no trimming switches: a packet that lost its payload counts as lost.
-            return;
-        }
+        let Received { from, paths, wire, header, .. } = packet;
         match header {
             HomaHeader::Data { conn, seq, packets } => {
                 let bytes = u32::from(wire).saturating_sub(self.config.header.0 as u32);
-                if let Some(slot) = self.receiver_for(flows, now, (from, conn), packets, paths) {
+                if let Some(slot) = self.receiver_for(flows, now, Origin { peer: from, conn, paths }, packets)
+                {
                     self.on_data(flows, now, slot, seq, bytes);
                 }
             }
@@ -87,7 +85,8 @@ impl Rules for HomaRules {
             }
             HomaHeader::Busy { conn, by_sender: true } => Self::on_busy(flows, now, (from, conn)),
             HomaHeader::Query { conn, packets } => {
-                if let Some(slot) = self.receiver_for(flows, now, (from, conn), packets, paths) {
+                if let Some(slot) = self.receiver_for(flows, now, Origin { peer: from, conn, paths }, packets)
+                {
                     self.on_query(flows, now, slot);
                 }
             }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use pullnet_connections::{Flows, Known};
 use pullnet_pull::Noted;
-use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_transport::{ConnId, Event, HostAddr, Origin};
 use pullnet_units::{Instant, PacketSeq};
 
 use super::HomaRules;
@@ -17,35 +17,31 @@ impl HomaRules {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (peer, conn): (HostAddr, ConnId),
+        from: Origin,
         packets: u32,
-        paths: u16,
     ) -> Option<u32> {
+        let Origin { peer, conn, paths } = from;
         let known = flows.known(now, peer, conn);
         if let Known::Open(slot) = known {
             return Some(slot);
         }
-        let paths = self.link.paths_to(paths);
         match known {
             Known::New if packets > 0 => {
-                return Some(self.open_receiver(flows, now, (peer, conn), packets, paths));
+                return Some(self.open_receiver(flows, now, from, packets));
             }
             // The ACK was lost.
-            Known::Finished => self.send_control(flows, peer, paths, HomaHeader::Ack { conn }),
+            Known::Finished => {
+                let paths = self.link.paths_to(paths);
+                self.send_control(flows, peer, paths, HomaHeader::Ack { conn });
+            }
             _ => flows.events.push(Event::Stray { peer, conn }),
         }
         None
     }
 
-    fn open_receiver(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        (peer, conn): (HostAddr, ConnId),
-        packets: u32,
-        paths: (u16, u16),
-    ) -> u32 {
-        let opened = self.link.number();
+    fn open_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, from: Origin, packets: u32) -> u32 {
+        let Origin { peer, conn, paths } = from;
+        let (paths, opened) = (self.link.paths_to(paths), self.link.number());
         let receiver = Receiver::open(now, &self.config, (peer, conn), packets, opened, paths);
         let (waits, standing) = (receiver.needs_grants(), receiver.standing());
         let slot = flows.open_receiver(peer, conn, receiver);

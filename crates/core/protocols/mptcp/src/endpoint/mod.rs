@@ -13,7 +13,7 @@ use pullnet_units::{Instant, Picos};
 use pullnet_window::{Control, Endpoint, Insight, Rules, Segment};
 
 use crate::config::Multipath;
-use crate::header::{MAX_RANGES, MultipathHeader, SubflowData};
+use crate::header::{MAX_RANGES, MultipathHeader, SubflowAck, SubflowData};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
@@ -171,7 +171,7 @@ impl<C: Control> Transport for MultipathEndpoint<C> {
             MultipathHeader::Nack { conn, subflow, seq, .. } => {
                 self.feedback(now, &packet, (conn, subflow), |conn| Segment::Nack { conn, seq });
             }
-            MultipathHeader::Ack { conn, subflow, cumulative, echo, ranges, .. } => {
+            MultipathHeader::Ack(SubflowAck { conn, subflow, cumulative, echo, ranges, .. }) => {
                 let ack = |conn| Segment::Ack { conn, cumulative, answers: 0, echo, finished: false, ranges };
                 self.feedback(now, &packet, (conn, subflow), ack);
             }

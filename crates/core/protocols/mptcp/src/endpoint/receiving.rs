@@ -5,7 +5,7 @@ use pullnet_units::{Instant, PacketSeq, WireLen};
 use pullnet_window::{Control, Paths, Ranges, Segment};
 
 use super::{MAX_RANGES, MOST_CONNECTIONS, MOST_SUBFLOWS, MultipathEndpoint, Subflow};
-use crate::header::{MultipathHeader, SubflowData};
+use crate::header::{MultipathHeader, SubflowAck, SubflowData};
 use crate::receiver::Receiver;
 
 impl<C: Control> MultipathEndpoint<C> {
@@ -182,7 +182,7 @@ impl<C: Control> MultipathEndpoint<C> {
     fn finish(&mut self, packet: &Received<MultipathHeader>, data: SubflowData, data_ack: u32) {
         let SubflowData { conn, subflow, data: answers, .. } = data;
         let (echo, ranges) = (packet.ce && self.rules.ecn, Ranges::default());
-        let header = MultipathHeader::Ack {
+        let header = MultipathHeader::Ack(SubflowAck {
             conn,
             subflow,
             cumulative: 0,
@@ -191,7 +191,7 @@ impl<C: Control> MultipathEndpoint<C> {
             echo,
             finished: true,
             ranges,
-        };
+        });
         let path = self.chance.below(packet.paths.max(1).into()) as u16;
         let wire = WireLen::of(self.rules.ack.max(self.rules.header));
         self.replies.push(Transmit::control(packet.from, path, wire, header));
@@ -217,7 +217,7 @@ impl<C: Control> MultipathEndpoint<C> {
                 let sent: Ranges = ranges.iter().take(MAX_RANGES).collect();
                 let shorter = 8 * (ranges.len() - sent.len()) as u32;
                 wire = WireLen::of(u32::from(wire).saturating_sub(shorter).max(self.rules.ack));
-                MultipathHeader::Ack {
+                MultipathHeader::Ack(SubflowAck {
                     conn,
                     subflow: index,
                     cumulative,
@@ -226,7 +226,7 @@ impl<C: Control> MultipathEndpoint<C> {
                     echo,
                     finished: false,
                     ranges: sent,
-                }
+                })
             }
             Segment::Nack { seq, .. } => {
                 let data = receiver.data_of(subflow.index, seq);

@@ -8,7 +8,7 @@ use pullnet_units::{Instant, PacketSeq, WireLen};
 use pullnet_window::{Control, Paths, Segment};
 
 use super::{MOST_CONNECTIONS, MultipathEndpoint, Subflow};
-use crate::header::{MultipathHeader, SubflowData};
+use crate::header::{MultipathHeader, SubflowAck, SubflowData};
 use crate::sender::{Expiry, Phase, Sender};
 
 /// Most packets of a flow: numbers have 32 bits, and one past the last packet has to be a number too.
@@ -138,7 +138,7 @@ impl<C: Control> MultipathEndpoint<C> {
         let index = index as usize;
         let is_open = |phase: Phase| matches!(phase, Phase::Opening | Phase::Established);
         let known = sender.carriers.get(index).is_some_and(|carrier| is_open(carrier.phase));
-        if let MultipathHeader::Ack { data_ack, .. } = packet.header
+        if let MultipathHeader::Ack(SubflowAck { data_ack, .. }) = packet.header
             && !sender.has_sent(data_ack)
         {
             return;
@@ -177,7 +177,7 @@ impl<C: Control> MultipathEndpoint<C> {
         let Self { senders, events, .. } = self;
         let Some(sender) = senders.get_mut(slot) else { return };
         let (to, conn) = (sender.to, sender.conn);
-        if let MultipathHeader::Ack { data_ack, finished, .. } = packet.header {
+        if let MultipathHeader::Ack(SubflowAck { data_ack, finished, .. }) = packet.header {
             sender.acknowledge(now, data_ack, finished, |latency| {
                 events.push(Event::Acked { to, conn, latency });
             });

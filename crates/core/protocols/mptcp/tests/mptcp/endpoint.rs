@@ -1,7 +1,7 @@
 //! MPTCP word by word, in the order of the README.
 
 use pullnet_mptcp::{
-    Coupling, Mptcp, MptcpConfig, MptcpEndpoint, MultipathHeader, SubflowData, SubflowPaths,
+    Coupling, Mptcp, MptcpConfig, MptcpEndpoint, MultipathHeader, SubflowAck, SubflowData, SubflowPaths,
 };
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
@@ -79,21 +79,15 @@ fn acks(
     ranges: &[(u32, u32)],
 ) -> MultipathHeader {
     let (ranges, echo, finished) = (ranges.iter().copied().collect(), false, false);
-    MultipathHeader::Ack { conn: CONN, subflow, cumulative, data_ack, answers, echo, finished, ranges }
+    let ack = SubflowAck { conn: CONN, subflow, cumulative, data_ack, answers, echo, finished, ranges };
+    MultipathHeader::Ack(ack)
 }
 
 fn all(subflow: u32, data_ack: u32, answers: u32) -> MultipathHeader {
-    let (ranges, echo) = (Default::default(), false);
-    MultipathHeader::Ack {
-        conn: CONN,
-        subflow,
-        cumulative: 0,
-        data_ack,
-        answers,
-        echo,
-        finished: true,
-        ranges,
-    }
+    let MultipathHeader::Ack(ack) = acks(subflow, 0, data_ack, answers, &[]) else {
+        unreachable!("it is one")
+    };
+    MultipathHeader::Ack(SubflowAck { finished: true, ..ack })
 }
 
 fn ack(subflow: u32, cumulative: u32, data_ack: u32) -> Arriving<MultipathHeader> {

@@ -7,7 +7,7 @@ use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue, Timers}
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
+    ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Origin, Received,
     TimerKind, Transmit, Transport,
 };
 use pullnet_units::{Instant, WireLen};
@@ -23,7 +23,7 @@ mod receiving;
 mod sending;
 mod streaming;
 
-use receiving::{Data, Origin};
+use receiving::Data;
 
 /// Packet numbers have 32 bits; the largest number stands for the end of an endless flow.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
@@ -219,10 +219,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<NdpHeader>> {
-        match self.control.pop() {
-            Some(packet) => Some(packet),
-            None => self.transmit_data(now),
-        }
+        self.control.pop().or_else(|| self.transmit_data(now))
     }
 
     #[inline]

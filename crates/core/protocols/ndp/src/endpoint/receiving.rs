@@ -3,21 +3,12 @@
 use core::hash::BuildHasher;
 use core::hint::cold_path;
 
-use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_transport::{ConnId, Event, HostAddr, Origin};
 use pullnet_units::{Instant, PacketSeq, Picos, WireLen};
 
 use super::{NdpEndpoint, Timer};
 use crate::header::NdpHeader;
 use crate::receiver::{Arrival, LARGEST_FIRST_WINDOW, Receiver};
-
-/// The connection that a packet belongs to, as its receiver knows it.
-#[derive(Clone, Copy)]
-pub(super) struct Origin {
-    pub peer: HostAddr,
-    pub conn: ConnId,
-    /// Number of paths to `peer`.
-    pub paths: u16,
-}
 
 /// Fields of a data packet, and whether it arrived whole.
 pub(super) struct Data {

@@ -3,7 +3,7 @@
 use pullnet_pdq::{Ask, Pdq, PdqConfig, PdqEndpoint, PdqHeader, Reply};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol};
+use pullnet_transport::{ConnId, CumulativeAck, DataPacket, Event, FlowSpec, HostAddr, HostInfo, Protocol};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const HERE: HostAddr = HostAddr(1);
@@ -42,7 +42,7 @@ fn probe(ask: Ask) -> PdqHeader {
 }
 
 fn data(seq: u32, of: u32, ask: Ask) -> PdqHeader {
-    PdqHeader::Data { conn: CONN, seq, last: seq + 1 == of, ask }
+    PdqHeader::Data { data: DataPacket { conn: CONN, seq, last: seq + 1 == of }, ask }
 }
 
 fn arrives(header: PdqHeader) -> Arriving<PdqHeader> {
@@ -50,7 +50,8 @@ fn arrives(header: PdqHeader) -> Arriving<PdqHeader> {
 }
 
 fn acked(answers: Option<u32>, reply: Option<Reply>) -> Arriving<PdqHeader> {
-    arrives(PdqHeader::Ack { conn: CONN, cumulative: 0, answers, finished: false, reply })
+    let ack = CumulativeAck { conn: CONN, cumulative: 0, answers, finished: false };
+    arrives(PdqHeader::Ack { ack, reply })
 }
 
 fn rate(number: u8, rate: u32) -> Reply {
@@ -176,13 +177,8 @@ fn the_receiver_echoes_the_answer_up_to_its_own_rate() {
     let mut s = host();
     let asked = Ask { offered: 3 * LINK, ..ask(9, 10, 100) };
     s.receives(arrives(data(0, 10, asked)));
-    let ack = |reply| PdqHeader::Ack {
-        conn: CONN,
-        cumulative: 1,
-        answers: Some(0),
-        finished: false,
-        reply: Some(reply),
-    };
+    let ack = CumulativeAck { conn: CONN, cumulative: 1, answers: Some(0), finished: false };
+    let ack = |reply| PdqHeader::Ack { ack, reply: Some(reply) };
     s.sends([ack(rate(9, LINK))]);
     s.receives(arrives(data(0, 10, Ask { paused_by: Some(1), offered: 0, probe_after: 60, ..asked })));
     s.sends([ack(paused(9, 1, 60))]);

@@ -1,16 +1,14 @@
 //! The rules of one host: its flows in both directions.
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Receipt, Rules};
 use pullnet_pull::{HostLink, Policy, Queued};
 use pullnet_rng::RandomStream;
-use pullnet_transport::{
-    Awaited, DataPacket, Fate, FlowSpec, FlowStatus, Received, Side, TimerKind, Transmit,
-};
+use pullnet_transport::{Awaited, FlowSpec, FlowStatus, Received, Side, Transmit};
 use pullnet_units::Instant;
 
 use crate::config::{PfabricConfig, RankBy};
 use crate::header::PfabricHeader;
-use crate::sender::{Ack, Sender};
+use crate::sender::Sender;
 
 mod receiving;
 mod sending;
@@ -39,8 +37,6 @@ impl Rules for PfabricRules {
     type Header = PfabricHeader;
     type Sender = Sender;
     type Receiver = Incoming;
-    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
-    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -48,25 +44,22 @@ impl Rules for PfabricRules {
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
         let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
-        let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.link.line_up(flows, slot);
+        self.link.start(flows, flow, sender);
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<PfabricHeader>) {
-        let Received { from, paths, wire, fate, header, .. } = packet;
-        if fate != Fate::Whole {
-            // pFabric's switches drop: a packet that lost its payload counts as lost.
-            return;
-        }
+        let Received { from, paths, wire, header, .. } = packet;
         match header {
-            PfabricHeader::Data { conn, seq, last, .. } => {
+            PfabricHeader::Data { data, .. } => {
                 let bytes = u32::from(wire).saturating_sub(self.config.header.0 as u32);
-                self.on_data(flows, now, (from, paths), DataPacket { conn, seq, last }, bytes);
+                let silence = self.silence();
+                let receipt = self.link.receive(flows, now, (from, paths), (data, bytes), silence);
+                if let Some(Receipt { paths, ack, .. }) = receipt {
+                    self.acknowledge(flows, from, paths, ack);
+                }
             }
             PfabricHeader::Probe { conn, .. } => self.on_probe(flows, now, (from, conn), paths),
-            PfabricHeader::Ack { conn, cumulative, answers, finished } => {
-                self.on_ack(flows, now, (from, conn), Ack { cumulative, answers, finished });
-            }
+            PfabricHeader::Ack(ack) => self.on_ack(flows, now, from, ack),
         }
     }
 

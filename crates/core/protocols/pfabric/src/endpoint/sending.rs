@@ -1,29 +1,23 @@
 //! The sending side of a host.
 
 use pullnet_connections::Flows;
-use pullnet_transport::{Class, ConnId, Event, FailureReason, HostAddr, Transmit};
+use pullnet_transport::{Class, CumulativeAck, Event, FailureReason, HostAddr, Transmit};
 use pullnet_units::{Instant, PacketSeq, WireLen};
 
 use super::PfabricRules;
 use crate::header::PfabricHeader;
-use crate::sender::{Ack, Expiry};
+use crate::sender::Expiry;
 
 impl PfabricRules {
-    pub(super) fn on_ack(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        (to, conn): (HostAddr, ConnId),
-        ack: Ack,
-    ) {
-        let acknowledged = flows.acknowledge(now, (to, conn), |sender, visit| {
+    pub(super) fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, ack: CumulativeAck) {
+        let acknowledged = flows.acknowledge(now, (to, ack.conn), |sender, visit| {
             sender.on_ack(now, &self.config, ack, visit);
             sender.packets.ended()
         });
         match acknowledged {
             Some((slot, Some(counts))) => {
                 self.link.ready.forget(slot);
-                flows.complete(now, to, conn, counts);
+                flows.complete(now, to, ack.conn, counts);
             }
             Some((slot, None)) => self.link.line_up(flows, slot),
             None => (),

@@ -4,7 +4,7 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
-    Awaited, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
+    Awaited, Deadline, FlowSpec, FlowStatus, HostAddr, HostInfo, Origin, Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{Instant, Picos, WireLen};
 
@@ -81,7 +81,7 @@ impl PhostRules {
         header: PhostHeader,
     ) {
         let path = self.link.path(paths, again);
-        let (wire, priority) = (WireLen::of(self.rules.header), self.rules.control_priority());
+        let (wire, priority) = (WireLen::of(self.rules.limits.header), self.rules.control_priority());
         flows.control.push(Transmit { priority, ..Transmit::control(to, path, wire, header) });
     }
 }
@@ -94,7 +94,7 @@ impl Rules for PhostRules {
     const RECEIVER_TIMER: TimerKind = TimerKind::of_protocol(&"unanswered tokens");
 
     fn mtu(&self) -> u64 {
-        self.rules.mtu.into()
+        self.rules.limits.mtu.into()
     }
 
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
@@ -107,15 +107,11 @@ impl Rules for PhostRules {
     }
 
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<PhostHeader>) {
-        let Received { from, paths, wire, fate, header, .. } = packet;
-        if fate != Fate::Whole {
-            // pHost needs no trimming switches: what has lost its payload counts as lost.
-            return;
-        }
+        let Received { from, paths, wire, header, .. } = packet;
         match header {
             PhostHeader::Data { conn, seq, number, about } => {
-                let bytes = u32::from(wire).saturating_sub(self.rules.header);
-                if let Some(slot) = self.receiver_for(flows, now, (from, conn), about, paths) {
+                let bytes = u32::from(wire).saturating_sub(self.rules.limits.header);
+                if let Some(slot) = self.receiver_for(flows, now, Origin { peer: from, conn, paths }, about) {
                     self.on_data(flows, now, slot, (seq, number), bytes);
                 }
             }
@@ -123,7 +119,7 @@ impl Rules for PhostRules {
                 self.on_token(flows, now, (from, conn), (seq, number), left)
             }
             PhostHeader::Rts { conn, about, again } => {
-                if let Some(slot) = self.receiver_for(flows, now, (from, conn), about, paths) {
+                if let Some(slot) = self.receiver_for(flows, now, Origin { peer: from, conn, paths }, about) {
                     self.on_rts(flows, now, slot, again);
                 }
             }

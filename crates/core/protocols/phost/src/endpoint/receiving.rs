@@ -2,7 +2,7 @@
 
 use pullnet_connections::{Flows, Known};
 use pullnet_pull::Noted;
-use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_transport::{Event, Origin};
 use pullnet_units::{Instant, PacketSeq, Picos};
 
 use super::PhostRules;
@@ -16,10 +16,10 @@ impl PhostRules {
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-        (peer, conn): (HostAddr, ConnId),
+        from: Origin,
         about: About,
-        paths: u16,
     ) -> Option<u32> {
+        let Origin { peer, conn, paths } = from;
         match flows.known(now, peer, conn) {
             Known::Open(slot) => return Some(slot),
             // The ACK was lost.
@@ -28,21 +28,15 @@ impl PhostRules {
                 self.send_control(flows, peer, (paths, true), PhostHeader::Ack { conn });
             }
             Known::New if about.packets > 0 => {
-                return Some(self.open_receiver(flows, now, (peer, conn), about, paths));
+                return Some(self.open_receiver(flows, now, from, about));
             }
             Known::New | Known::Dismissed => flows.events.push(Event::Stray { peer, conn }),
         }
         None
     }
 
-    fn open_receiver(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        (peer, conn): (HostAddr, ConnId),
-        about: About,
-        paths: u16,
-    ) -> u32 {
+    fn open_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, from: Origin, about: About) -> u32 {
+        let Origin { peer, conn, paths } = from;
         let (paths, opened) = (self.link.paths_to(paths), self.link.number());
         let receiver = Receiver::open(now, &self.rules, (peer, conn), about, opened, paths);
         // The packets of free tokens come without further tokens: so many tokens are left out. The latest flow decides.
@@ -143,7 +137,7 @@ impl PhostRules {
 
     /// A source that has been silent for longer than it may be is forgotten.
     fn silence(&self) -> Picos {
-        self.rules.give_up.saturating_mul(2)
+        self.rules.limits.silence()
     }
 
     pub(super) fn check_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {

@@ -100,7 +100,7 @@ impl PhostRules {
                 self.link.ready.remove(slot);
             }
             let path = self.link.path(paths, again);
-            let wire = WireLen::of(payload + self.rules.header);
+            let wire = WireLen::of(payload + self.rules.limits.header);
             return Some(Transmit { priority, again, ..Transmit::data(to, path, wire, header) });
         }
     }

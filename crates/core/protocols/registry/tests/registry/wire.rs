@@ -37,16 +37,7 @@ fn transmit<P: Framed>(header: HeaderOf<P>, payload: u16, ect: bool) -> Transmit
     let is_data = P::data(&header).is_some();
     let class = if is_data { Class::Data } else { Class::Control };
     let wire = P::HEADERS as u16 + if is_data { payload } else { 0 };
-    Transmit {
-        to: HostAddr(1),
-        path: 0,
-        wire: WireLen::new(wire),
-        class,
-        priority: 0,
-        ect,
-        again: false,
-        header,
-    }
+    Transmit { class, ect, ..Transmit::data(HostAddr(1), 0, WireLen::new(wire), header) }
 }
 
 /// The frame of a packet, and its payload.

@@ -18,7 +18,8 @@ type Packet = Transmit<ScdpHeader>;
 
 fn endpoint(addr: HostAddr, seed: u64) -> ScdpEndpoint {
     let info = HostInfo { addr, rate: BitsPerSec::gbps(1) };
-    let config = PolyraptorConfig { give_up: Picos::from_micros(100_000), ..PolyraptorConfig::default() };
+    let mut config = PolyraptorConfig::default();
+    config.pulling.give_up = Picos::from_micros(100_000);
     Polyraptor::endpoint(&config, info, Seed(seed).stream("test.polyraptor", addr.0.into()))
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use pullnet_rng::{RandomStream, Seed};
-use pullnet_scdp::{Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader};
+use pullnet_scdp::{Pulling, Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader};
 use pullnet_transport::channel::{Channel, Log, Passage};
 use pullnet_transport::{
     Class, ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Transmit,
@@ -254,7 +254,8 @@ fn a_session_ends_when_its_last_block_is_decoded() {
 
 #[test]
 fn a_block_that_cannot_be_decoded_asks_for_one_more_symbol() {
-    let hard = ScdpConfig { failure: 1.0, spare: 0, ..config() };
+    let pulling = Pulling { failure: 1.0, spare: 0, ..Pulling::default() };
+    let hard = ScdpConfig { pulling, ..config() };
     let trim_one = |_: &Log, side: usize, packet: &Packet| match packet.header {
         ScdpHeader::Symbol { symbol, .. } if symbol.esi == 20 && side == 0 => trimmed(),
         _ => vec![Passage::whole(HOP)],
@@ -301,7 +302,7 @@ proptest! {
         lose in 0u32..15, trim in 0u32..40, late in 0u64..50_000, seed: u64,
     ) {
         let config = ScdpConfig {
-            block: Packets(block), initial_window: Packets(window), spare, failure, ..config()
+            block: Packets(block), initial_window: Packets(window), pulling: Pulling { spare, failure, ..Pulling::default() }, ..config()
         };
         let mut channel = channel(&config, seed);
         channel.open(0, FlowSpec { to: HOSTS[1], size: Some(Bytes(bytes)), paths: 4, ..FlowSpec::default() });
