@@ -20,7 +20,7 @@ use crate::packet::Packet;
 use crate::port::Env;
 use crate::prefetch::Places;
 use crate::process::{ProcessId, Processes};
-use crate::side::Side;
+use crate::side::{Now, Side};
 use crate::stack::Stack;
 
 /// Prefetch distance: memory is prefetched this many visits before its use.
@@ -127,13 +127,8 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
 }
 
 impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
-    fn work(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        out: &mut Outbox<W>,
-        ports: &mut dyn Side<W>,
-    ) -> bool {
+    fn work(&mut self, env: Env<'_, W>, ports: &mut dyn Side<W>) -> bool {
+        let Env { net, out, window } = env;
         let mut due = core::mem::take(&mut self.due);
         let hosts = &self.hosts;
         self.agenda.take(window.index, &mut due, |host| hosts[host as usize].armed);
@@ -142,7 +137,7 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
                 self.prefetch(&due, index);
             }
             self.visit(net, window, out, *position);
-            out.ports_batch(|mail, remote| ports.accept(net, window, mail, remote));
+            out.ports_batch(|mail, remote| ports.accept((net, window), mail, remote));
         }
         let worked = !due.is_empty();
         due.clear();
@@ -150,13 +145,7 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
         worked
     }
 
-    fn accept(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        mail: &[Emission<W>],
-        remote: &mut Vec<Emission<W>>,
-    ) {
+    fn accept(&mut self, (net, window): Now<'_, W>, mail: &[Emission<W>], remote: &mut Vec<Emission<W>>) {
         for emission in mail {
             let position = self.range.position(emission.process);
             let Some(host) = self.hosts.get_mut(position as usize) else {
@@ -171,7 +160,7 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
         }
     }
 
-    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
+    fn catch_up(&mut self, Env { net, out, window }: Env<'_, W>) {
         for host in &mut self.hosts {
             let (env, reports, log) = (Env { net, out, window }, &mut self.reports, &mut self.log);
             host.visit(&mut HostContext { env, reports, log, eager: true });

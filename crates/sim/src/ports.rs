@@ -24,7 +24,7 @@ use crate::port::{Env, Port, PortContext};
 use crate::prefetch::Places;
 use crate::probe::Held;
 use crate::process::{ProcessId, Processes};
-use crate::side::Side;
+use crate::side::{Now, Side};
 
 /// Prefetch distance of visits: memory is prefetched this many visits before its use.
 const AHEAD: usize = 6;
@@ -247,13 +247,8 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
 }
 
 impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
-    fn work(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        out: &mut Outbox<W>,
-        hosts: &mut dyn Side<W>,
-    ) -> bool {
+    fn work(&mut self, env: Env<'_, W>, hosts: &mut dyn Side<W>) -> bool {
+        let Env { net, out, window } = env;
         let mut due = core::mem::take(&mut self.due);
         let (ports, switches, whole) = (&self.ports, &self.switches, self.whole);
         self.agenda.take(window.index, &mut due, |unit| {
@@ -268,8 +263,8 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
                 }
                 self.visit_port(net, window, out, *position);
             }
-            out.ports_batch(|mail, remote| self.accept(net, window, mail, remote));
-            out.hosts_batch(|mail, remote| hosts.accept(net, window, mail, remote));
+            out.ports_batch(|mail, remote| self.accept((net, window), mail, remote));
+            out.hosts_batch(|mail, remote| hosts.accept((net, window), mail, remote));
         }
         let worked = !due.is_empty();
         due.clear();
@@ -277,13 +272,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
         worked
     }
 
-    fn accept(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        mail: &[Emission<W>],
-        remote: &mut Vec<Emission<W>>,
-    ) {
+    fn accept(&mut self, (net, window): Now<'_, W>, mail: &[Emission<W>], remote: &mut Vec<Emission<W>>) {
         let mut blocks = mail.chunks(BLOCK);
         let mut soon = blocks.next().unwrap_or_default();
         self.prefetch_slots(soon);
@@ -302,7 +291,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
         }
     }
 
-    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
+    fn catch_up(&mut self, Env { net, out, window }: Env<'_, W>) {
         if self.whole {
             (0..self.switches.len() as u32).for_each(|switch| {
                 self.work_off_switch(net, window, out, switch);

@@ -8,6 +8,7 @@ use crate::clock::Window;
 use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::outbox::Outbox;
+use crate::port::Env;
 use crate::ports::Ports;
 use crate::process::ProcessId;
 
@@ -36,16 +37,16 @@ impl<W: Words> Shard<W> {
     /// Processes every event in `window`. Packets for other shards are in `out.remote` afterwards.
     pub fn work(&mut self, net: &Network<W>, window: Window) {
         let Self { hosts, ports, out, worked } = self;
-        *worked = hosts.work(net, window, out, &mut **ports);
-        *worked |= ports.work(net, window, out, &mut **hosts);
-        out.all_ports(|mail, remote| ports.accept(net, window, mail, remote));
-        out.all_hosts(|mail, remote| hosts.accept(net, window, mail, remote));
+        *worked = hosts.work(Env { net, out, window }, &mut **ports);
+        *worked |= ports.work(Env { net, out, window }, &mut **hosts);
+        out.all_ports(|mail, remote| ports.accept((net, window), mail, remote));
+        out.all_hosts(|mail, remote| hosts.accept((net, window), mail, remote));
     }
 
     /// Takes packets from another thread.
     pub fn receive(&mut self, net: &Network<W>, window: Window, mail: &mut Mail<W>) {
-        self.ports.accept(net, window, &mail.ports, &mut self.out.remote.ports);
-        self.hosts.accept(net, window, &mail.hosts, &mut self.out.remote.hosts);
+        self.ports.accept((net, window), &mail.ports, &mut self.out.remote.ports);
+        self.hosts.accept((net, window), &mail.hosts, &mut self.out.remote.hosts);
         mail.ports.clear();
         mail.hosts.clear();
     }
@@ -58,8 +59,8 @@ impl<W: Words> Shard<W> {
     /// Processes every event before the end of the run. Visits are usually put off for as long as packets allow; at the
     /// end, every host and port is visited.
     pub fn catch_up(&mut self, net: &Network<W>, window: Window) {
-        self.hosts.catch_up(net, window, &mut self.out);
-        self.ports.catch_up(net, window, &mut self.out);
+        self.hosts.catch_up(Env { net, out: &mut self.out, window });
+        self.ports.catch_up(Env { net, out: &mut self.out, window });
     }
 
     /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
