@@ -44,16 +44,14 @@ pub trait Carrier: Protocol {
     fn packet(form: &Form, packet: &Transmit<HeaderOf<Self>>, label: &Label) -> Packet;
 
     /// Converts an arrived packet for the endpoint; `None`: the packet is for the owner of the stream.
-    fn received(
-        form: &Form,
-        arrived: &Arrived<'_>,
-        from: HostAddr,
-        paths: u16,
-    ) -> Option<Received<HeaderOf<Self>>>;
+    fn received(form: &Form, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Taken<Self>;
 }
 
 /// The header of a carrier's packets.
 pub type HeaderOf<C> = <<C as Carrier>::Streams as Transport>::Header;
+
+/// A packet for the endpoint of a carrier, or none.
+pub type Taken<C> = Option<Received<HeaderOf<C>>>;
 
 /// Fields common to all packets of a host.
 pub type Form = Carriage;
@@ -134,12 +132,7 @@ impl Carrier for Ndp {
         form.packet(packet, label)
     }
 
-    fn received(
-        form: &Form,
-        arrived: &Arrived<'_>,
-        from: HostAddr,
-        paths: u16,
-    ) -> Option<Received<NdpHeader>> {
+    fn received(form: &Form, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Taken<Self> {
         form.received(arrived, from, paths)
     }
 }

@@ -25,7 +25,7 @@ mod streams;
 pub mod tokio;
 mod wallet;
 
-pub use carrier::{Carrier, Form, Purpose, Times};
+pub use carrier::{Carrier, Form, Purpose, Taken, Times};
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};

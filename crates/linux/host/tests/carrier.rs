@@ -6,12 +6,12 @@ mod common;
 use std::net::SocketAddr;
 
 use common::{address, content, mac};
-use pullnet_host::{Carrier, Engine, EngineOptions, Form, Purpose, Read, StreamOptions, Times};
+use pullnet_host::{Carrier, Engine, EngineOptions, Form, Purpose, Read, StreamOptions, Taken, Times};
 use pullnet_ndp::wire::Label;
 use pullnet_ndp::{Ndp, NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_rng::RandomStream;
 use pullnet_settings::settings;
-use pullnet_transport::{ConnId, Framing, HostAddr, HostInfo, Protocol, Received, Transmit};
+use pullnet_transport::{ConnId, Framing, HostAddr, HostInfo, Protocol, Transmit};
 use pullnet_units::{Bytes, Instant, Packets, Picos};
 use pullnet_wire::{Arrived, Packet};
 
@@ -88,12 +88,7 @@ impl Carrier for Hasty {
         Ndp::packet(form, packet, label)
     }
 
-    fn received(
-        form: &Form,
-        arrived: &Arrived<'_>,
-        from: HostAddr,
-        paths: u16,
-    ) -> Option<Received<NdpHeader>> {
+    fn received(form: &Form, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Taken<Self> {
         Ndp::received(form, arrived, from, paths)
     }
 }

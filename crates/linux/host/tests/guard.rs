@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pullnet_host::{EngineOptions, StreamError};
+use pullnet_host::{EngineOptions, StreamError, StreamId};
 use pullnet_units::Picos;
 use pullnet_wire::{DataFields, Mac, Marks, PORT, Packet, REPLY, Reason, Route, Shape, emit};
 
@@ -25,6 +25,17 @@ fn forged(from: [u8; 4], conn: u32, shape: Shape) -> Vec<u8> {
     let long = emit(&mut frame, &route, &Marks::default(), &packet, &payload).unwrap();
     frame.truncate(long);
     frame
+}
+
+/// Two hosts and a stream from host 0 to host 1, at both of its ends, after its first bytes.
+fn begun() -> (Net, StreamId, StreamId) {
+    let mut net = Net::pair();
+    net.at(1).listen(SERVICE).unwrap();
+    let id = net.connect(0, 1, SERVICE);
+    net.write(0, id, b"begin").unwrap();
+    net.pass(ms(1));
+    let there = net.at(1).accept(SERVICE).unwrap();
+    (net, id, there)
 }
 
 fn first_packet(length: u16, last: bool) -> Shape {
@@ -262,12 +273,7 @@ fn a_stream_whose_first_packets_were_trimmed_goes_on_with_its_data() {
 
 #[test]
 fn packets_of_others_do_not_touch_a_stream() {
-    let mut net = Net::pair();
-    net.at(1).listen(SERVICE).unwrap();
-    let id = net.connect(0, 1, SERVICE);
-    net.write(0, id, b"begin").unwrap();
-    net.pass(ms(1));
-    let there = net.at(1).accept(SERVICE).unwrap();
+    let (mut net, id, there) = begun();
     net.write(1, there, &[9; 60_000]).unwrap();
     net.pass(Picos::from_micros(20));
     let number = net.at(1).status().streams[0].number;
@@ -301,12 +307,7 @@ fn packets_of_others_do_not_touch_a_stream() {
 
 #[test]
 fn a_frame_from_elsewhere_does_not_redirect_a_stream() {
-    let mut net = Net::pair();
-    net.at(1).listen(SERVICE).unwrap();
-    let id = net.connect(0, 1, SERVICE);
-    net.write(0, id, b"begin").unwrap();
-    net.pass(ms(1));
-    let there = net.at(1).accept(SERVICE).unwrap();
+    let (mut net, id, there) = begun();
     net.seen = Some(Vec::new());
     net.write(0, id, b"more").unwrap();
     net.pass(ms(1));
