@@ -39,12 +39,13 @@ pub fn record<W: Words>(
     enter_losses(&shards, &mut builder);
     enter_ideals(net, &mut builder);
     add_rows(net, &shards, held, &mut builder, now);
-    let ports = port_rows(net, &shards, now);
     let circle = deadlock::circle(net, &shards);
     builder.deadlock = circle.into_iter().map(|port| net.topology().port_name(port)).collect();
-    builder.add_ports(&ports);
     add_totals(&mut builder, &shards);
-    builder.finish(fingerprint(net, &shards), ports)
+    let fingerprint = fingerprint(net, &shards);
+    let ports = port_rows(net, shards, now);
+    builder.add_ports(&ports);
+    builder.finish(fingerprint, ports)
 }
 
 /// Adds the rows of optional tables that do not come from hosts.
@@ -170,20 +171,22 @@ fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
     in_flight
 }
 
-/// NICs in order of their hosts, then ports in order of their numbers.
-fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> Vec<PortRow> {
+/// NICs in order of their hosts, then ports in order of their numbers. The rows of ports come into being once the hosts are gone:
+/// of a large network, both together would take more memory than the run.
+fn port_rows<W: Words>(net: &Network<W>, shards: Vec<Shard<W>>, now: Instant) -> Vec<PortRow> {
     let topology = net.topology();
     let mut nics = Vec::with_capacity(topology.hosts.len());
-    each_host(shards, |host| {
+    each_host(&shards, |host| {
         let (name, level) = (topology.nic_name(host.id), topology.nic_level().to_string());
         nics.push((host.id, line_row(host.line, host.busy_until, name, level, now)));
     });
+    let ports: Vec<_> = shards.into_iter().map(|shard| shard.ports).collect();
     nics.sort_unstable_by_key(|(host, _)| *host);
     let mut rows = Vec::with_capacity(nics.len() + topology.ports.len());
     rows.extend(nics.into_iter().map(|(_, row)| row));
     let first = rows.len();
     let mut ids = net.numbering.port.iter();
-    each_port(shards, |port| {
+    let mut add = |port: PortView<'_>| {
         let id = *ids.next().expect("a port for each process");
         let (name, level) = (topology.port_name(id), topology.level(LinkRef::Port(id)).to_string());
         let occupancy = port.held.map(|held| held.finish(now)).unwrap_or_default();
@@ -198,7 +201,8 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
             occupancy: occupancy.into_iter().map(Picos).collect(),
             ..line_row(port.line, port.sending_until, name, level, now)
         });
-    });
+    };
+    ports.iter().for_each(|ports| ports.each(&mut add));
     rows[first..].sort_unstable_by_key(|row| row.port);
     rows
 }

@@ -161,6 +161,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     /// A flow will start here. At one time flows start in the order of their numbers.
     fn plan(&mut self, start: FlowStart) {
         let place = |other: &FlowStart| (other.at, other.flow);
+        if self.starts.capacity() == 0 {
+            // Nearly always the only one, and a queue would begin with room for four.
+            self.starts.reserve_exact(1);
+        }
         let later = self.starts.iter().rev().take_while(|other| place(other) > place(&start)).count();
         self.starts.insert(self.starts.len() - later, start);
         self.next_start = self.next_start.min(start.at);

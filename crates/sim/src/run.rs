@@ -230,10 +230,11 @@ impl<W: Words> Worker<'_, W> {
         self.shard.hosts.set_eager(net, window, shared.eager.load(Ordering::Acquire));
         let mut watched = lock(&shared.post.watched[self.number]);
         watched.drain(..).for_each(|(process, more)| self.shard.hosts.watch(process, more));
-        let mut instructions = lock(&shared.post.instructions[self.number]);
-        instructions
-            .drain(..)
-            .for_each(|(process, instruction)| self.shard.tell(net, window, process, instruction));
+        // Taken with its memory: at the beginning there may be an instruction for each host.
+        let instructions = core::mem::take(&mut *lock(&shared.post.instructions[self.number]));
+        for (process, instruction) in instructions {
+            self.shard.tell(net, window, process, instruction);
+        }
     }
 
     /// Hands over packets and reports for other threads.

@@ -1,3 +1,4 @@
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::hash::BuildHasher;
 
@@ -14,9 +15,15 @@ const NOTES: u64 = 64;
 /// All are remembered equally long, so they are forgotten in the order in which they were noted.
 #[derive(Clone, Debug)]
 pub struct Finished<S = FxBuildHasher> {
+    /// Every connection is remembered for this time, and longer by [`Finished::fresh`].
     remembered: Picos,
-    /// Shortest time between two notes of a connection. Every connection is remembered longer by this time.
-    fresh: Picos,
+    /// `None` as long as no connection has ended: a host of a large network may have few.
+    noted: Option<Box<Noted<S>>>,
+}
+
+/// Connections of a [`Finished`].
+#[derive(Clone, Default, Debug)]
+struct Noted<S> {
     /// Time of the latest note of each connection.
     latest: HashMap<(HostAddr, ConnId), Instant, S>,
     /// Every note, oldest first; a note is skipped if the connection has been noted again since.
@@ -26,24 +33,23 @@ pub struct Finished<S = FxBuildHasher> {
 impl<S: BuildHasher + Default> Finished<S> {
     /// Remembers each connection for at least `remembered`.
     pub fn new(remembered: Picos) -> Self {
-        let fresh = Picos(remembered.0 / NOTES);
-        Self {
-            remembered: remembered.saturating_add(fresh),
-            fresh,
-            latest: HashMap::default(),
-            notes: VecDeque::new(),
-        }
+        Self { remembered, noted: None }
+    }
+
+    /// Shortest time between two notes of a connection.
+    fn fresh(&self) -> Picos {
+        Picos(self.remembered.0 / NOTES)
     }
 
     /// Whether a connection ended recently.
     #[inline]
     pub fn contains(&self, peer: HostAddr, conn: ConnId) -> bool {
-        !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
+        self.noted.as_ref().is_some_and(|noted| noted.latest.contains_key(&(peer, conn)))
     }
 
     /// Number of notes kept; at least the number of connections.
     pub fn len(&self) -> usize {
-        self.notes.len()
+        self.noted.as_ref().map_or(0, |noted| noted.notes.len())
     }
 
     /// Whether no connection is remembered.
@@ -54,17 +60,20 @@ impl<S: BuildHasher + Default> Finished<S> {
     /// Notes that a connection ended, or that a packet came for it after its end. A connection noted shortly before is
     /// not noted again, so that a flood of late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
-        if self.latest.get(&(peer, conn)).is_some_and(|at| now.since(*at) < self.fresh) {
+        let fresh = self.fresh();
+        let noted = self.noted.get_or_insert_default();
+        if noted.latest.get(&(peer, conn)).is_some_and(|at| now.since(*at) < fresh) {
             return;
         }
-        self.latest.insert((peer, conn), now);
-        self.notes.push_back((now, peer, conn));
+        noted.latest.insert((peer, conn), now);
+        noted.notes.push_back((now, peer, conn));
     }
 
     /// When the oldest note may expire; [`Instant::NEVER`] if there is none.
     #[inline]
     pub fn due(&self) -> Instant {
-        self.notes.front().map_or(Instant::NEVER, |(at, ..)| at.after(self.remembered))
+        let oldest = self.noted.as_ref().and_then(|noted| noted.notes.front());
+        oldest.map_or(Instant::NEVER, |(at, ..)| at.after(self.remembered.saturating_add(self.fresh())))
     }
 
     /// Forgets connections that have been remembered long enough.
@@ -77,9 +86,10 @@ impl<S: BuildHasher + Default> Finished<S> {
 
     fn forget(&mut self, now: Instant) {
         while self.due() <= now {
-            let Some((at, peer, conn)) = self.notes.pop_front() else { return };
-            if self.latest.get(&(peer, conn)) == Some(&at) {
-                self.latest.remove(&(peer, conn));
+            let Some(noted) = &mut self.noted else { return };
+            let Some((at, peer, conn)) = noted.notes.pop_front() else { return };
+            if noted.latest.get(&(peer, conn)) == Some(&at) {
+                noted.latest.remove(&(peer, conn));
             }
         }
     }
@@ -107,7 +117,7 @@ mod tests {
     fn a_flood_of_late_packets_takes_no_memory_and_none_is_forgotten_early() {
         let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
         (0..=99).for_each(|at| finished.note(Instant(at), PEER, CONN));
-        assert_eq!(finished.notes.len(), 1);
+        assert_eq!(finished.len(), 1);
         finished.expire(Instant(99 + 6400));
         assert!(finished.contains(PEER, CONN), "6400 after the last of them");
         finished.expire(Instant(6501));

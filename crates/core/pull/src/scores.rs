@@ -20,29 +20,38 @@ impl Score {
     pub fn avoided(self) -> bool {
         self.avoid > 0 || self.skipped > 0
     }
+
+    /// Counts an ACK if the path is not left out, and has had less feedback than `most`. Returns whether it did.
+    #[inline]
+    fn count_ack(&mut self, most: u16) -> bool {
+        let plain = self.avoid == 0 && self.acks + self.nacks < most;
+        self.acks += u16::from(plain);
+        plain
+    }
 }
 
-/// In [`Scores::acks`]: the path has a score.
-const SCORED: u8 = u8::MAX;
+/// Entries of [`Scores::short`] from this one on number scores; those below count ACKs.
+const SCORED: u8 = 128;
+/// Most scores that these can number.
+const MOST: usize = u8::MAX as usize + 1 - SCORED as usize;
 
 /// The scores of all paths. Most paths of a large network see nothing but a few ACKs: a byte counts those, and a path has a score
 /// from its first other feedback on.
 #[derive(Clone, Debug)]
 pub struct Scores {
     count: u16,
-    /// ACKs of each path without a score; empty before the first feedback, and once `all` is there.
-    acks: Vec<u8>,
-    /// Scores, sorted by path; unused once `all` is there.
-    some: Vec<(u16, Score)>,
-    /// All scores; empty as long as the fields above tell them.
-    all: Vec<Score>,
+    /// ACKs of each path, or from [`SCORED`] on the place of its score in `scores`; empty before the first feedback, and where each
+    /// path has its score at its own place.
+    short: Vec<u8>,
+    scores: Vec<Score>,
 }
 
 impl Scores {
     /// Scores of `count` paths without feedback.
     pub fn new(count: u16) -> Self {
-        let all = if sparse::lists(count) { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
-        Self { count, acks: Vec::new(), some: Vec::new(), all }
+        let scores =
+            if sparse::lists(count) { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
+        Self { count, short: Vec::new(), scores }
     }
 
     /// Number of paths.
@@ -50,82 +59,80 @@ impl Scores {
         self.count.into()
     }
 
+    /// Whether each path has its score at its own place.
+    #[inline]
+    fn lists_all(&self) -> bool {
+        self.scores.len() == self.len()
+    }
+
     /// Counts an ACK of `path` if that is all there is to do: the path is not left out, and has had less feedback than `most`, which
-    /// is below 255. Returns whether it did.
+    /// is below [`SCORED`]. Returns whether it did.
     #[inline]
     pub fn count_ack(&mut self, path: u16, most: u16) -> bool {
-        let Some(score) = self.all.get_mut(usize::from(path)) else {
+        if !self.lists_all() {
             return self.count_plain_ack(path, most);
-        };
-        let plain = score.avoid == 0 && score.acks + score.nacks < most;
-        score.acks += u16::from(plain);
-        plain
+        }
+        self.scores[usize::from(path)].count_ack(most)
     }
 
     /// [`Scores::count_ack`] as long as there is no list.
     #[inline(never)]
     fn count_plain_ack(&mut self, path: u16, most: u16) -> bool {
-        if self.acks.is_empty() {
-            self.acks = alloc::vec![0; self.count.into()];
+        if self.short.is_empty() {
+            self.short = alloc::vec![0; self.count.into()];
         }
-        let acks = &mut self.acks[usize::from(path)];
-        if *acks == SCORED {
-            let score = self.get(path);
-            let plain = score.avoid == 0 && score.acks + score.nacks < most;
-            score.acks += u16::from(plain);
-            return plain;
+        let short = &mut self.short[usize::from(path)];
+        if let Some(place) = short.checked_sub(SCORED) {
+            return self.scores[usize::from(place)].count_ack(most);
         }
-        let plain = u16::from(*acks) < most;
-        *acks += u8::from(plain);
+        let plain = u16::from(*short) < most;
+        *short += u8::from(plain);
         plain
     }
 
     /// The score of `path` if it may differ from that of a path with nothing but ACKs.
     pub fn find(&mut self, path: u16) -> Option<&mut Score> {
-        if self.all.is_empty() {
-            let index = self.some.binary_search_by_key(&path, |entry| entry.0).ok()?;
-            return Some(&mut self.some[index].1);
+        if self.lists_all() {
+            return self.scores.get_mut(usize::from(path));
         }
-        self.all.get_mut(usize::from(path))
+        let place = self.short.get(usize::from(path))?.checked_sub(SCORED)?;
+        self.scores.get_mut(usize::from(place))
     }
 
     /// The score of `path`, which must be one of the paths.
     #[inline]
     pub fn get(&mut self, path: u16) -> &mut Score {
-        if self.all.is_empty() {
-            return self.get_some(path);
-        }
-        &mut self.all[usize::from(path)]
+        let place = if self.lists_all() { path.into() } else { self.place_of(path) };
+        &mut self.scores[place]
     }
 
-    /// [`Scores::get`] as long as there is no list.
+    /// The place of the score of `path`, which gets one if it has none.
     #[inline(never)]
-    fn get_some(&mut self, path: u16) -> &mut Score {
-        if self.acks.is_empty() {
-            self.acks = alloc::vec![0; self.count.into()];
+    fn place_of(&mut self, path: u16) -> usize {
+        if self.short.is_empty() {
+            self.short = alloc::vec![0; self.count.into()];
         }
-        let index = match self.some.binary_search_by_key(&path, |entry| entry.0) {
-            Ok(index) => index,
-            Err(_) if self.some.len() >= sparse::most_entries(self.count) => {
-                self.list_all();
-                return &mut self.all[usize::from(path)];
-            }
-            Err(index) => {
-                let acks = core::mem::replace(&mut self.acks[usize::from(path)], SCORED);
-                self.some.insert(index, (path, Score { acks: acks.into(), ..Score::default() }));
-                index
-            }
-        };
-        &mut self.some[index].1
+        let (next, short) = (self.scores.len(), &mut self.short[usize::from(path)]);
+        if let Some(place) = short.checked_sub(SCORED) {
+            return place.into();
+        }
+        if next >= MOST.min(usize::from(self.count) / 2) {
+            self.list_all();
+            return path.into();
+        }
+        let acks = core::mem::replace(short, SCORED + next as u8);
+        self.scores.push(Score { acks: acks.into(), ..Score::default() });
+        next
     }
 
-    /// Lists the scores of all paths.
+    /// Moves the score of each path to its own place.
     fn list_all(&mut self) {
-        self.all = self.acks.iter().map(|acks| Score { acks: (*acks).into(), ..Score::default() }).collect();
-        for (path, score) in core::mem::take(&mut self.some) {
-            self.all[usize::from(path)] = score;
-        }
-        self.acks = Vec::new();
+        let score = |short: &u8| match short.checked_sub(SCORED) {
+            Some(place) => self.scores[usize::from(place)],
+            None => Score { acks: (*short).into(), ..Score::default() },
+        };
+        self.scores = self.short.iter().map(score).collect();
+        self.short = Vec::new();
     }
 }
 

@@ -10,19 +10,76 @@ pub struct Shuffle {
     /// Moved numbers with their positions, sorted by position; unused once `all` is there.
     moved: Vec<(u16, u16)>,
     /// All numbers; empty as long as `moved` tells them.
-    all: Vec<u16>,
+    all: List,
+}
+
+/// A list of numbers, in bytes where all of them fit.
+#[derive(Clone, Debug)]
+enum List {
+    Bytes(Vec<u8>),
+    Words(Vec<u16>),
+}
+
+impl List {
+    const EMPTY: Self = Self::Bytes(Vec::new());
+
+    /// A list of `numbers`, none of which is above `most`.
+    fn new(most: u16, numbers: impl Iterator<Item = u16>) -> Self {
+        if most <= u8::MAX.into() {
+            Self::Bytes(numbers.map(|number| number as u8).collect())
+        } else {
+            Self::Words(numbers.collect())
+        }
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Bytes(list) if list.is_empty())
+    }
+
+    #[inline(always)]
+    fn get(&self, position: usize) -> Option<u16> {
+        match self {
+            Self::Bytes(list) => list.get(position).map(|number| (*number).into()),
+            Self::Words(list) => list.get(position).copied(),
+        }
+    }
+
+    /// Swaps two numbers, and returns that which is at `one` now.
+    #[inline(always)]
+    fn swap(&mut self, one: usize, other: usize) -> u16 {
+        match self {
+            Self::Bytes(list) => {
+                list.swap(one, other);
+                list[one].into()
+            }
+            Self::Words(list) => {
+                list.swap(one, other);
+                list[one]
+            }
+        }
+    }
+
+    /// Address of the number at `position`.
+    #[inline(always)]
+    fn place(&self, position: usize) -> *const u8 {
+        match self {
+            Self::Bytes(list) => list.as_ptr().wrapping_add(position),
+            Self::Words(list) => list.as_ptr().wrapping_add(position).cast(),
+        }
+    }
 }
 
 impl Shuffle {
     /// The numbers in their order.
     pub fn new(count: u16) -> Self {
-        let all = if sparse::lists(count) { (0..count).collect() } else { Vec::new() };
+        let all = if sparse::lists(count) { List::new(count - 1, 0..count) } else { List::EMPTY };
         Self { count, moved: Vec::new(), all }
     }
 
     /// `number` alone.
     pub fn only(number: u16) -> Self {
-        Self { count: 1, moved: Vec::new(), all: alloc::vec![number] }
+        Self { count: 1, moved: Vec::new(), all: List::new(number, core::iter::once(number)) }
     }
 
     /// How many there are.
@@ -35,7 +92,7 @@ impl Shuffle {
     #[inline]
     pub fn at(&self, position: usize) -> u16 {
         match self.all.get(position) {
-            Some(number) => *number,
+            Some(number) => number,
             None => self.seek(position as u16).map_or(position as u16, |index| self.moved[index].1),
         }
     }
@@ -46,8 +103,7 @@ impl Shuffle {
         if self.all.is_empty() {
             return self.swap_moved(one, other);
         }
-        self.all.swap(one, other);
-        self.all[one]
+        self.all.swap(one, other)
     }
 
     /// [`Shuffle::swap`] as long as there is no list.
@@ -57,7 +113,7 @@ impl Shuffle {
         self.set(one as u16, there);
         self.set(other as u16, here);
         if self.moved.len() > sparse::most_entries(self.count) {
-            self.all = (0..self.len()).map(|position| self.at(position)).collect();
+            self.all = List::new(self.count - 1, (0..self.len()).map(|position| self.at(position)));
             self.moved = Vec::new();
         }
         there
@@ -79,7 +135,7 @@ impl Shuffle {
     /// Address of the number at `position`, for a driver that prefetches; any address as long as there is no list.
     #[inline]
     pub fn place(&self, position: usize) -> *const u8 {
-        self.all.as_ptr().wrapping_add(position).cast()
+        self.all.place(position)
     }
 }
 

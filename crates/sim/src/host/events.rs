@@ -88,6 +88,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn opened(&mut self, cx: &mut HostContext<'_, W>, now: Instant, slot: u32, flow: FlowId) {
         let slot = slot as usize;
         if slot >= self.incoming.len() {
+            if slot == 0 {
+                // Many hosts of a large network have one flow at a time, and a vector would begin with room for four.
+                self.incoming.reserve_exact(1);
+            }
             self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
         }
         self.abandon(cx.reports, cx.log, now, slot);

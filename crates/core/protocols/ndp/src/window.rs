@@ -82,7 +82,16 @@ impl Window {
     pub fn push(&mut self, now: Instant, path: u16) {
         self.in_flight += 1;
         let state = State::Sent;
+        if self.slots.len() == self.slots.capacity() {
+            self.grow();
+        }
         self.slots.push_back(Slot { first_sent: now, sent: now, path, state, heard: false, timeouts: 0 });
+    }
+
+    /// Makes room, in smaller steps than those of a growing queue: a large network has thousands of windows.
+    #[cold]
+    fn grow(&mut self) {
+        self.slots.reserve_exact((self.slots.len() / 4).max(8));
     }
 
     /// Packet `seq` if it was sent and is still in the window.

@@ -127,8 +127,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.received.contains(from, conn)
     }
 
-    /// Earliest deadline of the timers and time-waits.
-    #[inline]
+    /// Earliest deadline of the timers and time-waits. Not inlined: [`NdpEndpoint::due`] has its time.
+    #[inline(never)]
     fn first_timer(&self) -> Deadline {
         let mut first = Deadline { at: self.sent.due(), timer: TimerKind::SenderTimeWait };
         first = first.min_at(self.received.due(), TimerKind::ReceiverTimeWait);
