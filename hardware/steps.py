@@ -31,7 +31,7 @@ def lint() -> dict[str, Any]:
     tops += [["top_ecp5"], ["top_ecp5", "-GPORTS=2"], ["top_ecp5", "-GW=256"]]
     for top in tops:
         files = ["-f", "files.f", "synth/top_ecp5.sv"]
-        call(["verilator", "--lint-only", *WARNINGS, "--top-module", *top, *files])
+        call(["verilator", "--lint-only", "-Irtl", *WARNINGS, "--top-module", *top, *files])
     return {"linted": len(tops)}
 
 
@@ -41,7 +41,7 @@ def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) ->
     made_from = [*HARDWARE.glob("rtl/*"), *HARDWARE.glob("sim/*"), HARDWARE / "files.f", Path(__file__)]
     if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in made_from):
         return
-    command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "--x-assign", "fast", "-Wno-fatal"]
+    command = ["verilator", "-Irtl", "--cc", "--exe", "--build", "-j", "1", "-O3", "--x-assign", "fast", "-Wno-fatal"]
     # One file of C++ takes half the time of many with a precompiled header.
     command += ["--assert", "-DCHECKS", "--output-split", "0", *parameters]
     # Level 2 takes 1.6 times as long to compile, and the simulation is no faster.

@@ -1,5 +1,6 @@
   // A frame that goes into service leaves within a bound, if the memory grants a cell within GRANT cycles and the
-  // releaser takes one within RELEASE (round_robin has proofs of both), and the line takes a beat within LINE.
+  // releaser takes one within RELEASE (round_robin has proofs of both), the queue listens within two cycles (trim_queue has a
+  // proof), and the line takes a beat within LINE.
   // Proved by a potential: it falls in each cycle until the last beat of the frame is on the line.
   localparam int GRANT = 4;
   localparam int RELEASE = 4;
@@ -16,15 +17,18 @@
   always_comb if (!past) assume (rst);
 
   logic [3:0] grant_wait, release_wait, line_wait;
+  logic turn_waited;  // the queue takes in one frame before it listens
   logic asked;  // a grant comes one cycle behind a request, and none follows another at once
   always_ff @(posedge clk) begin
     asked <= !rst && begin_request && !begin_grant;
+    turn_waited <= !rst && wants && !turn;
     grant_wait <= !rst && begin_request && !begin_grant ? grant_wait + 1'b1 : '0;
     release_wait <= !rst && release_valid && !release_ready ? release_wait + 1'b1 : '0;
     line_wait <= !rst && tx_valid && !tx_ready ? line_wait + 1'b1 : '0;
   end
   always_comb begin
     assume (!begin_grant || asked);
+    if (turn_waited) assume (turn);
     assume (!next_valid || next);
     assume (frame.len != 0 && frame.len <= len_t'(LONGEST * BYTES));
     if (grant_wait == GRANT) assume (begin_grant);
@@ -108,6 +112,7 @@
 
   always_ff @(posedge clk) if (past && !rst) begin
     beats_are_counted: assert (8'(room) + unread + on_the_way == 8'(DEPTH) && 8'(room) <= 8'(DEPTH));
+    room_is_known: assert (has_room == (room >= ($clog2(DEPTH) + 1)'(BANKS)));
     a_cell_is_read_to_its_end: if (busy) assert (bank <= final_bank && bank != 0);
     no_queue_overflows: if (out_valid) assert (out_ready);
     something_is_left_to_read: assert ((!reading || (beats_left != 0 && beats_left <= 11'(LONGEST)
@@ -118,6 +123,8 @@
     asks_until_granted: if (asked) assert (reading && !busy && begin_request);
     front_is_counted: assert (32'(ready_beats.ahead) == 32'(ready_beats.front.held) + 32'(ready_beats.loaded)
         && ready_beats.ahead <= 4 && tx_valid == (ready_beats.front.held != 0));
+    takes_its_turn: if (next || done) assert (turn && wants);
+    asks_for_its_turn_until_then: if (turn_waited) assert (wants);
     service_reads: if (service == READ) assert (reading);
     more_is_read: if (newest_goes_on) assert (reading);
     waits_are_bounded: assert (grant_wait <= GRANT && release_wait <= RELEASE && line_wait <= LINE);

@@ -74,6 +74,7 @@ def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = Non
     paths = [(instead or {}).get(name, RTL / name) for name in names] + [
         HERE / f"{Path(name).stem}_props.svh" for name in proved
     ]
+    paths += RTL.glob("*_ports.svh")
     task = out / f"{module}_{mode}.sby"
     depth = {"cover": 30, "bmc": 16}.get(mode, depth)
     listed = "\n".join(sorted({str(path.resolve()) for path in paths}))

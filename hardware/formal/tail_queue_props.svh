@@ -14,6 +14,13 @@
     assume (cfg.data_limit == limit);
     assume (!done || serving != 0);
     assume (!next || serving == 0 || done);
+    assume (!next && !done || (wants && turn));
+  end
+  // Whether a frame that leaves, or one that comes, had to wait.
+  logic leaving_waited, coming_waited;
+  always_ff @(posedge clk) begin
+    leaving_waited <= !rst && wants && !turn;
+    coming_waited <= !rst && in_valid && !in_ready;
   end
   logic [5:0] came, went, lost;
   always_ff @(posedge clk) begin
@@ -22,9 +29,9 @@
       went <= '0;
       lost <= '0;
     end else begin
-      came <= came + 6'(in_valid && in_ready);
+      came <= came + 6'(takes);
       went <= went + 6'(next_valid);
-      lost <= lost + 6'(in_valid && in_ready && !fits);
+      lost <= lost + 6'(takes && !fits);
     end
   end
   // Control frames that wait, one by one.
@@ -39,10 +46,12 @@
     end
   end
   always_ff @(posedge clk) if (past && !rst) begin
-    no_queue_overflows: assert (count <= C'(DEPTH) && (!takes || room));
+    no_queue_overflows: assert (count <= C'(DEPTH) && (!keeps || room));
     room_is_counted: assert (serving <= 1 && used == room_t'(count) + serving);
     classes_are_counted: assert (controls == control_places && controls <= count);
     limit_holds: assert (used <= cfg.data_limit);
-    no_drop_with_room: if (in_valid && in_ready && used < cfg.data_limit) assert (verdict == QUEUED);
+    no_drop_with_room: if (takes && used < cfg.data_limit) assert (verdict == QUEUED);
+    one_at_a_time: assert (!takes || (!next_valid && !done));
+    both_wait_one_cycle: assert ((!leaving_waited || turn) && (!coming_waited || in_ready));
     conserved: assert (came == went + lost + 6'(count));
   end

@@ -20,10 +20,18 @@
     // A frame is in service until it is done; the next one may be taken at that moment.
     assume (!done || in_service);
     assume (!next || !in_service || done);
+    assume (!next && !done || (wants && turn));
   end
   always_ff @(posedge clk) begin
     if (rst) in_service <= 1'b0;
     else in_service <= next_valid || (in_service && !done);
+  end
+
+  // Whether a frame that leaves, or one that comes, had to wait.
+  logic leaving_waited, coming_waited;
+  always_ff @(posedge clk) begin
+    leaving_waited <= !rst && wants && !turn;
+    coming_waited <= !rst && in_valid && !in_ready;
   end
 
   // Frames that came, and what became of them.
@@ -99,8 +107,8 @@
   logic served_data, served_control;
   always_comb begin
     data_bound = 12'(data_ahead) * (12'(cfg.control_per_data) + 12'd1)
-        + 12'(cfg.control_per_data) - 12'(turn) + 12'd1;
-    control_bound = 12'(control_ahead) * 12'd2 + 12'(turn == cfg.control_per_data) + 12'd1;
+        + 12'(cfg.control_per_data) - 12'(round) + 12'd1;
+    control_bound = 12'(control_ahead) * 12'd2 + 12'(round == cfg.control_per_data) + 12'd1;
   end
   always_ff @(posedge clk) begin
     data_bound_before <= data_bound;
@@ -114,6 +122,7 @@
     no_queue_overflows: assert (data_count <= (DA + 1)'(DATA_DEPTH) && control_count <= (CA + 1)'(CONTROL_DEPTH));
     pointers: assert (data_tail == data_head + DA'(data_count) && control_tail == control_head + CA'(control_count));
     room_is_counted: assert (data_used == 20'(data_count) + serving && control_used == 20'(control_count));
+    held_is_counted: assert (held_data == 8'(data_count) + 8'(serving != 0));
     older_is_counted: if (data_count != 0) assert (older == data_used - 20'd1 && newest_trimmed == fit_of(cfg, newest).trimmed);
     service_is_counted: assert (serving <= 1 && (serving == 0 || in_service));
     limits_hold: assert (data_used <= cfg.data_limit && control_used <= cfg.control_limit);
@@ -131,10 +140,12 @@
     no_drop_with_room: if (takes && control && control_used < cfg.control_limit) assert (verdict == QUEUED);
     no_trim_with_room: if (takes && !control && data_used < cfg.data_limit) assert (verdict == QUEUED);
     // Service.
+    one_at_a_time: assert (!takes || (!next_valid && !done));
+    both_wait_one_cycle: assert ((!leaving_waited || turn) && (!coming_waited || in_ready));
     no_idle: if (next && (data_count != 0 || control_count != 0)) assert (next_valid);
-    turn_bound: assert (turn <= cfg.control_per_data && streak <= turn);
+    turn_bound: assert (round <= cfg.control_per_data && streak <= round);
     ten_to_one: if (streak == cfg.control_per_data && next_valid && both) assert (data_next);
-    turn_begins_anew: if (data_before) assert (turn == 0);
+    turn_begins_anew: if (data_before) assert (round == 0);
     no_two_data: if (data_before && next_valid && control_count != 0) assert (control_next);
     // Order within a class, and content.
     data_place: if (follow_data)

@@ -229,6 +229,15 @@ module admission
   );
   logic [PORTS-1:0] offer_ready, offer_waits, offer_taken, marks;
   offer_t [PORTS-1:0] offer;
+  // What becomes of an offer, from registers beside each queue.
+  typedef struct packed {
+    verdict_t verdict;
+    logic cut;
+    logic marked;
+    logic coin;
+    frame_t victim;
+  } result_t;
+  result_t [PORTS-1:0] results;
   for (genvar p = 0; p < PORTS; p++) begin : toward
     skid #(.WIDTH($bits(offer_t))) offers (
         .clk, .rst, .in_valid(step && now[p]), .in_ready(offer_ready[p]),
@@ -244,6 +253,9 @@ module admission
       offered[p] = offer[p].frame;
       offered[p].marked = offer[p].frame.marked || marks[p];
     end
+    result_t told;
+    always_ff @(posedge clk) told <= '{verdict[p], victim_cut[p], marks[p], offer[p].arriving_loses, victim[p]};
+    assign results[p] = told;
   end
   assign committed = order.to_queue == 0 || (order.to_queue & enqueue_ready) != 0;
 
@@ -260,23 +272,13 @@ module admission
   way_back_t way_back;
   localparam int H = $clog2(HEADS);
 
-  // Step 7: what became of it, from registers beside each queue.
-  typedef struct packed {
-    verdict_t verdict;
-    logic cut;
-    logic marked;
-    logic coin;
-    frame_t victim;
-  } result_t;
-  result_t [PORTS-1:0] results;
+  // Step 7: what became of it.
   result_t result;
   logic valid7;
   order_t order7;
   always_ff @(posedge clk) begin
     valid7 <= order_valid && committed && !rst;
     order7 <= order;
-    for (int p = 0; p < PORTS; p++)
-      results[p] <= '{verdict[p], victim_cut[p], marks[p], offer[p].arriving_loses, victim[p]};
   end
   always_comb begin
     result = '0;

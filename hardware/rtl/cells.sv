@@ -7,7 +7,7 @@ module cells
     parameter int W = 128,
     parameter int PORTS = 4,
     parameter int CELLS = 1024,
-    parameter int BANKS = CELL_BYTES * 8 / W
+    parameter int BANKS = beats_of_cell(W)
 ) (
     input logic clk,
     input logic [PORTS-1:0] write_begins,  // at most one

@@ -4,15 +4,8 @@ module deep_fifo #(
     parameter int WIDTH = 8,
     parameter int DEPTH = 64  // words of block RAM: a power of two
 ) (
-    input logic clk,
-    input logic rst,
-    input logic in_valid,
-    output logic in_ready,
-    input logic [WIDTH-1:0] in_data,
-    output logic out_valid,
-    input logic out_ready,
-    output logic [WIDTH-1:0] out_data,
-    output logic [$clog2(DEPTH):0] waiting  // words in block RAM
+    output logic [$clog2(DEPTH):0] waiting,  // words in block RAM
+    `include "stream_ports.svh"
 );
   localparam int A = $clog2(DEPTH);
   localparam int AHEAD = 4;  // as many as keep a word moving in each cycle

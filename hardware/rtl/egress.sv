@@ -5,12 +5,14 @@ module egress
 #(
     parameter int W = 128,
     parameter int DEPTH = 64,  // beats that are kept ready
-    parameter int BANKS = CELL_BYTES * 8 / W
+    parameter int BANKS = beats_of_cell(W)
 ) (
     input logic clk,
     input logic rst,
     input config_t cfg,
-    // The queue.
+    // The queue: `next` and `done` come in its turn.
+    output logic wants,
+    input logic turn,
     output logic next,
     input logic next_valid,
     input frame_t frame,
@@ -47,17 +49,19 @@ module egress
   logic [B-1:0] bank, final_bank;
   logic read, busy, busy_last;  // a cell is being read; it is the frame's last one
   cell_t now_cell;
-  logic [$clog2(DEPTH):0] room;
+  logic [$clog2(DEPTH):0] room, room_then;
   logic last_cell, has_room, release_room;
   logic [B:0] cell_beats;
 
   assign cell_beats = last_cell ? (B + 1)'(beats_left) : (B + 1)'(BANKS);
   assign begin_request = reading && (!busy || bank == final_bank) && has_room
       && (!last_cell || release_room);
-  assign has_room = room >= ($clog2(DEPTH) + 1)'(BANKS);
+  assign room_then = room - (begin_grant ? ($clog2(DEPTH) + 1)'(cell_beats) : '0)
+      + ($clog2(DEPTH) + 1)'(tx_valid && tx_ready);
   assign move = service == WAITING && (!reading || (begin_grant && last_cell));
-  assign next = service == NONE || done;
-  assign done = service == READ && last_cell && has_room;
+  assign wants = service == NONE || (service == READ && last_cell && has_room);
+  assign next = wants && turn;
+  assign done = next && service == READ;
   assign done_frame = held;
 
   // Beats of a cell go one by one; the next cell may begin right behind the last of them.
@@ -71,6 +75,7 @@ module egress
       reading <= 1'b0;
       busy <= 1'b0;
       room <= ($clog2(DEPTH) + 1)'(DEPTH);
+      has_room <= 1'b1;
     end else begin
       case (service)
         NONE: if (next_valid) service <= COMING;
@@ -81,8 +86,8 @@ module egress
       reading <= move || (reading && !(begin_grant && last_cell));
       if (begin_grant) busy <= cell_beats != 1;
       else if (busy && bank == final_bank) busy <= 1'b0;
-      room <= room - (begin_grant ? ($clog2(DEPTH) + 1)'(cell_beats) : '0)
-          + ($clog2(DEPTH) + 1)'(tx_valid && tx_ready);
+      room <= room_then;
+      has_room <= room_then >= ($clog2(DEPTH) + 1)'(BANKS);
     end
     if (service == COMING) begin
       upcoming <= frame;

@@ -3,15 +3,8 @@ module fifo #(
     parameter int WIDTH = 8,
     parameter int DEPTH = 16  // a power of two
 ) (
-    input logic clk,
-    input logic rst,
-    input logic in_valid,
-    output logic in_ready,
-    input logic [WIDTH-1:0] in_data,
-    output logic out_valid,
-    input logic out_ready,
-    output logic [WIDTH-1:0] out_data,
-    output logic [$clog2(DEPTH)+1:0] held  // words inside, the one at the output included
+    output logic [$clog2(DEPTH)+1:0] held,  // words inside, the one at the output included
+    `include "stream_ports.svh"
 );
   localparam int A = $clog2(DEPTH);
   logic [WIDTH-1:0] words[DEPTH];

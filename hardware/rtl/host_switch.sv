@@ -48,7 +48,7 @@ module host_switch
     output logic [PORTS-1:0] taken,      // a frame goes into service
     output logic [PORTS-1:0] done        // the one before has left
 );
-  localparam int BANKS = CELL_BYTES * 8 / W;
+  localparam int BANKS = beats_of_cell(W);
   localparam int B = $clog2(BANKS);
 
   config_t cfg;
@@ -70,7 +70,7 @@ module host_switch
   logic [PORTS-1:0][W-1:0] write_data, read_data;
   logic [PORTS-1:0] in_valid, in_ready;
   ticket_t [PORTS-1:0] in;
-  logic [PORTS-1:0] enqueue, enqueue_ready, cut, next;
+  logic [PORTS-1:0] enqueue, enqueue_ready, cut, wants, turn, next;
   frame_t [PORTS-1:0] offered;
   fit_t [PORTS-1:0] offered_fit;
   frame_t [PORTS-1:0] victim, serving, done_frame;
@@ -92,7 +92,7 @@ module host_switch
       .clk, .rst, .out_valid(list_head_valid), .out_ready(list_head_ready), .out_cell(list_head),
       .in_valid(back_head_valid), .in_cell(back_head)
   );
-  free_list #(.COUNT(BODIES), .FIRST(HEADS), .STEP(BODY_CELLS)) free_bodies (
+  free_list #(.COUNT(BODIES), .FIRST(HEADS), .STEP(body_cells(W))) free_bodies (
       .clk, .rst, .out_valid(list_body_valid), .out_ready(list_body_ready), .out_cell(list_body),
       .in_valid(back_body_valid), .in_cell(back_body)
   );
@@ -154,23 +154,24 @@ module host_switch
     if (NDP) begin : ndp
       trim_queue #(.DATA_DEPTH(DATA_DEPTH), .CONTROL_DEPTH(CONTROL_DEPTH)) queue (
           .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered[p]), .in_fit(offered_fit[p]),
-          .arriving_loses(arriving_loses[p]), .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]), .coin_used(), .next(next[p]),
-          .next_valid(taken[p]), .out(serving[p]), .done(done[p]), .held_data(held_data[p]),
-          .held_control(held_control[p])
+          .arriving_loses(arriving_loses[p]), .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]),
+          .coin_used(), .wants(wants[p]), .turn(turn[p]), .next(next[p]), .next_valid(taken[p]), .out(serving[p]),
+          .done(done[p]), .held_data(held_data[p]), .held_control(held_control[p])
       );
       assign held[p] = held_data[p];
     end else begin : reference
       tail_queue #(.DEPTH(DATA_DEPTH)) queue (
           .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered[p]),
-          .verdict(verdict[p]), .victim(victim[p]), .next(next[p]), .next_valid(taken[p]), .out(serving[p]),
-          .done(done[p]), .held(held[p]), .held_data(held_data[p]), .held_control(held_control[p])
+          .verdict(verdict[p]), .victim(victim[p]), .wants(wants[p]), .turn(turn[p]), .next(next[p]),
+          .next_valid(taken[p]), .out(serving[p]), .done(done[p]), .held(held[p]), .held_data(held_data[p]),
+          .held_control(held_control[p])
       );
       assign cut[p] = 1'b0;
     end
     egress #(.W(W), .DEPTH(TX_DEPTH)) way_out (
-        .clk, .rst, .cfg, .next(next[p]), .next_valid(taken[p]), .frame(serving[p]), .done(done[p]),
-        .done_frame(done_frame[p]), .begin_request(read_request[p]), .begin_grant(read_grant[p]),
-        .read_bank(read_bank[p]), .read_cell(read_cell[p]), .read_data(read_data[p]),
+        .clk, .rst, .cfg, .wants(wants[p]), .turn(turn[p]), .next(next[p]), .next_valid(taken[p]),
+        .frame(serving[p]), .done(done[p]), .done_frame(done_frame[p]),
+        .begin_request(read_request[p]), .begin_grant(read_grant[p]), .read_bank(read_bank[p]), .read_cell(read_cell[p]), .read_data(read_data[p]),
         .release_valid(release_valid[p]), .release_ready(release_ready[p]), .released(released[p]),
         .tx_valid(tx_valid[p]), .tx_ready(tx_ready[p]), .tx_data(tx_data[p]), .tx_last(tx_last[p]),
         .tx_empty(tx_empty[p])

@@ -4,7 +4,7 @@ module ingress
 #(
     parameter int W = 128,
     parameter int DEPTH = 256,  // beats that may wait
-    parameter int BANKS = CELL_BYTES * 8 / W
+    parameter int BANKS = beats_of_cell(W)
 ) (
     input logic clk,
     input logic rst,
@@ -33,6 +33,7 @@ module ingress
     output ticket_t out
 );
   localparam int B = $clog2(BANKS);
+  localparam int BODY_CELLS = body_cells(W);
   localparam int TICKETS = 32;
 
   // Streams in, from a register.
@@ -47,13 +48,16 @@ module ingress
   // A frame is taken in only if its ticket will find room, so the parser needs no way to say stop. What says so comes from a
   // register, and what is taken goes into one: the beats on their way need room too.
   localparam int ON_THE_WAY = 4;
+  localparam int CELLS = 64;  // cells that may wait
   logic [5:0] tickets;
   logic [$clog2(DEPTH):0] beats;
+  logic [$clog2(CELLS):0] waiting;
   logic take, take_last, take_wrong;
   logic [W-1:0] take_data;
   logic [$clog2(W/8)-1:0] take_empty;
   always_ff @(posedge clk) begin
-    in_ready <= tickets < 6'(TICKETS - 8) && beats < ($clog2(DEPTH) + 1)'(DEPTH - ON_THE_WAY) && !rst;
+    in_ready <= tickets < 6'(TICKETS - 8) && beats < ($clog2(DEPTH) + 1)'(DEPTH - ON_THE_WAY)
+        && waiting < ($clog2(CELLS) + 1)'(CELLS - ON_THE_WAY) && !rst;
     take <= in_valid && in_ready && !rst;
     {take_wrong, take_empty, take_last, take_data} <= {in_wrong, in_empty, in_last, in_data};
   end
@@ -69,21 +73,24 @@ module ingress
       .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket), .held()
   );
 
-  logic beats_ready, beat_valid, beat_pop, beat_last;
-  logic [W-1:0] beat_data;
-  deep_fifo #(.WIDTH(W + 1), .DEPTH(DEPTH)) beat_fifo (
-      .clk, .rst, .in_valid(take), .in_ready(beats_ready), .in_data({take_last, take_data}),
-      .out_valid(beat_valid), .out_ready(beat_pop), .out_data({beat_last, beat_data}), .waiting(beats)
+  logic beats_ready, beat_valid, beat_pop;
+  deep_fifo #(.WIDTH(W), .DEPTH(DEPTH)) beat_fifo (
+      .clk, .rst, .in_valid(take), .in_ready(beats_ready), .in_data(take_data),
+      .out_valid(beat_valid), .out_ready(beat_pop), .out_data(write_data), .waiting(beats)
   );
 
-  // A cell begins only when it waits whole: then one beat of it can be written in each cycle.
-  logic [B-1:0] in_bank;
-  logic cell_in;
-  logic [$clog2(DEPTH)+1:0] waiting;
+  // A cell begins only when it waits whole: then one beat of it can be written in each cycle. How many beats it has is known
+  // before it begins, so that the next one can be asked for before it ends.
+  logic [B-1:0] in_bank, cell_behind, after;  // `after`: beats of the cell behind the one that is written
+  logic cell_in, cell_ready, cell_valid, cell_ends_frame, starts;
   assign cell_in = take && (take_last || in_bank == B'(BANKS - 1));
+  short_fifo #(.WIDTH(B + 1), .DEPTH(CELLS)) cell_fifo (
+      .clk, .rst, .in_valid(cell_in), .in_ready(cell_ready), .in_data({take_last, in_bank}),
+      .out_valid(cell_valid), .out_ready(starts), .out_data({cell_ends_frame, cell_behind}), .held(waiting)
+  );
 
-  logic busy, have_head, have_body, last_of_cell, final_beats, starts, refused, body_used, more;
-  logic [B-1:0] bank;
+  logic busy, have_head, have_body, last_of_cell, ending, ends_frame, ends_frame_too, refused, body_used, more;
+  logic [B-1:0] left;
   logic [4:0] number;  // cell of the frame
   cell_t head, spare, body;  // `spare`: the next frame's first cell, so that frames of one cell need not wait for theirs
   logic have_spare, placed_ready, too_long, place, asks, next_cell;
@@ -91,36 +98,35 @@ module ingress
 
   assign too_long = number > 5'(BODY_CELLS);
   // The rest of a frame that is too long is read and thrown away.
-  assign refused = !busy && !asks && !begin_grant && too_long && waiting != 0 && beat_valid;
-  // Asked from a register, and granted one cycle later: for a cell that may begin in the cycle after the next one. While a
-  // cell of the frame goes on, it is asked one beat before its end, where cells are there whatever this beat will be.
-  assign more = starts ? waiting > ($clog2(DEPTH) + 2)'(1) : waiting != 0;
-  assign final_beats = busy && !last_of_cell && bank == B'(BANKS - 2) && number < 5'(BODY_CELLS) && have_spare && have_body;
+  assign refused = !busy && !asks && !begin_grant && too_long && cell_valid && beat_valid;
+  assign starts = begin_grant || refused;
+  assign beat_pop = starts || busy;
+  assign after = starts ? cell_behind : left;
+  assign ends_frame = starts ? cell_ends_frame : ends_frame_too;
+  assign last_of_cell = beat_pop && after == '0;
+  assign place = last_of_cell && ends_frame;
+  assign body_used = number != 0;
+  assign write_cell = number == 0 ? head : body + cell_t'(number) - 1'b1;
+  assign head_ready = !have_spare;
+  assign body_ready = !have_body;
+
+  // Asked from a register, and granted one cycle later: for a cell that may begin in the cycle after the next one. So it is
+  // asked while the cell before has one more beat.
+  assign ending = after <= B'(1);
+  assign more = starts ? waiting > ($clog2(CELLS) + 1)'(1) : cell_valid;
   always_comb begin
-    if (place) next_cell = have_spare;
-    else if (last_of_cell) next_cell = have_body && number < 5'(BODY_CELLS);
-    else if (starts || busy) next_cell = final_beats;
+    if (beat_pop && !ending) next_cell = 1'b0;
+    else if (beat_pop) next_cell = ends_frame ? have_spare : have_body && number < 5'(BODY_CELLS);
     else if (number != 0) next_cell = have_body && !too_long;
     else next_cell = have_head;
   end
   assign begin_request = asks;
-  assign starts = begin_grant || refused;
-  assign beat_pop = starts || busy;
-  assign write_cell = number == 0 ? head : body + cell_t'(number) - 1'b1;
-  assign write_data = beat_data;
-  assign last_of_cell = beat_pop && (beat_last || (busy && bank == B'(BANKS - 1)));
-  assign place = last_of_cell && beat_last;
-  assign body_used = number != 0;
-  assign head_ready = !have_spare;
-  assign body_ready = !have_body;
 
   always_ff @(posedge clk) begin
     if (rst) begin
       tickets <= '0;
       in_bank <= '0;
-      waiting <= '0;
       busy <= 1'b0;
-      bank <= '0;
       number <= '0;
       asks <= 1'b0;
       have_head <= 1'b0;
@@ -128,13 +134,10 @@ module ingress
       have_body <= 1'b0;
     end else begin
       tickets <= tickets + 6'(take && take_last) - 6'(ticket_pop);
-      if (take) in_bank <= take_last ? '0 : in_bank + 1'b1;
-      waiting <= waiting + {{($clog2(DEPTH) + 1) {1'b0}}, cell_in} - {{($clog2(DEPTH) + 1) {1'b0}}, starts};
-      busy <= (busy || starts) && !last_of_cell;
-      bank <= starts ? B'(1) : bank + 1'b1;
+      if (take) in_bank <= cell_in ? '0 : in_bank + 1'b1;
+      busy <= beat_pop && !last_of_cell;
       if (place) number <= '0;
       else if (last_of_cell && !too_long) number <= number + 1'b1;
-      // A cell waits whole, so its first beat is there behind that of the cell before.
       asks <= (asks && !begin_grant) || (more && placed <= 4'd3 && next_cell);
       if (place) have_head <= have_spare || head_valid;
       else have_head <= have_head || head_valid;
@@ -143,6 +146,8 @@ module ingress
     end
   end
   always_ff @(posedge clk) begin
+    left <= after - 1'b1;
+    ends_frame_too <= ends_frame;
     if (place || !have_head) head <= have_spare ? spare : head_cell;
     if (!have_spare) spare <= head_cell;
     if (body_ready) body <= body_cell;
@@ -172,7 +177,8 @@ module ingress
     if (!rst && place) assert (placed_ready);
     if (!rst && take) assert (beats_ready);
     if (!rst && beat_pop) assert (beat_valid);
-    if (!rst && begin_grant) assert (asks && !busy && waiting != 0 && (number == 0 ? have_head : have_body));
+    if (!rst && cell_in) assert (cell_ready);
+    if (!rst && begin_grant) assert (asks && !busy && cell_valid && (number == 0 ? have_head : have_body));
   end
 `endif
 endmodule

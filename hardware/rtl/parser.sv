@@ -17,7 +17,8 @@ module parser
     output ticket_t out
 );
   localparam int L = W / 16;  // half-words of a beat: every field begins at an even byte
-  localparam int S = 16 + $clog2(L);  // bits of the sum of so many
+  localparam int Q = L / 4;            // half-words whose sum takes one cycle
+  localparam int S = 16 + $clog2(Q);   // its bits
   localparam logic [15:0] LABEL_BASE = 16'd49152;
   localparam logic [13:0] LEN_MAX = 14'h3f00;
 
@@ -111,6 +112,7 @@ module parser
   logic [7:0] words;    // its byte 14: in version 3, words behind it
   ip_t to_ip, from_ip;
   logic [L-1:0][15:0] half3;
+  logic [L-1:0] sums3;
   // The half-words at which fields lie are constants, or odd ones behind a header of whole words.
   function automatic logic in_beat(input logic [9:0] now, input logic [6:0] half);
     in_beat = now == 10'(half / 7'(L));
@@ -147,17 +149,18 @@ module parser
     if (valid2 && in_beat(beat2, next1)) to_port <= half2[next1[$clog2(L)-1:0]];
     if (valid2 && in_beat(beat2, next4)) version <= half2[next4[$clog2(L)-1:0]][15:12];
     if (valid2 && in_beat(beat2, next11)) words <= half2[next11[$clog2(L)-1:0]][15:8];
-    for (int lane = 0; lane < L; lane++) half3[lane] <= sums[lane] ? half2[lane] : '0;
+    half3 <= half2;
+    sums3 <= sums;
   end
 
-  // Stage 4: what a trim leaves, and the sum of a beat. A trim leaves at least the bytes before the UDP header, its 8 B, and
-  // the 32 B of NDP's header, or 64 B in version 4, which is encrypted. In version 3, that of other transports, up to 23 words
-  // follow the 32 B, if the frame has them. In the artifact's layout 20 B of NDP follow the IP header. Headers that do not
-  // fit the first cell of a frame (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
+  // Stage 4: what a trim leaves, and sums of four parts of a beat. A trim leaves at least the bytes before the UDP header, its
+  // 8 B, and the 32 B of NDP's header, or 64 B in version 4, which is encrypted. In version 3, that of other transports, up to
+  // 23 words follow the 32 B, if the frame has them. In the artifact's layout 20 B of NDP follow the IP header. Headers that
+  // do not fit MAX_HEADERS (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
   localparam logic [7:0] MOST_WORDS = 8'd23;
   logic ip3, has_words;
   len_t least3, least_words;
-  logic [S-1:0] beat_sum;
+  logic [3:0][S-1:0] part_sum;
   ticket_t ticket3;
   always_comb begin
     ip3 = (top3.v4 || top3.v6) && len_t'({top3.next, 2'b10}) <= top3.len;
@@ -165,8 +168,8 @@ module parser
     has_words = !cfg.artifact && version == 4'd3 && words <= MOST_WORDS && least_words <= top3.len;
     least3 = len_t'({top3.next, 2'b10}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
     if (has_words) least3 = least_words;
-    beat_sum = '0;
-    for (int lane = 0; lane < L; lane++) beat_sum += S'(half3[lane]);
+    part_sum = '0;
+    for (int lane = 0; lane < L; lane++) part_sum[lane/Q] += S'(half3[lane] & {16{sums3[lane]}});
     ticket3 = '0;
     ticket3.to = top3.to;
     ticket3.from = top3.from;
@@ -189,21 +192,21 @@ module parser
   end
   logic valid4, last4, first4, ours4, flagged4;
   len_t least4;
-  logic [S-1:0] sum4;
+  logic [3:0][S-1:0] sum4;
   ticket_t ticket4;
   always_ff @(posedge clk) begin
     valid4 <= valid3;
     last4 <= last3;
     first4 <= first3;
     least4 <= least3;
-    ours4 <= ip3 && top3.protocol == (cfg.artifact ? 8'd199 : 8'd17) && least3 <= len_t'(CELL_BYTES);
+    ours4 <= ip3 && top3.protocol == (cfg.artifact ? 8'd199 : 8'd17);
     flagged4 <= (from_port & 16'h000a) != 0 || top3.ip_len == 16'd40;
-    sum4 <= beat_sum;
+    sum4 <= part_sum;
     ticket4 <= ticket3;
   end
 
   // Stage 5: what the frame is, and the sum of its header. Stage 6: the ticket.
-  logic ndp, has_payload, valid5, last5;
+  logic ndp, has_payload, whole, valid5, last5;
   logic [5:0] dscp;
   kind_t kind;
   len_t keep;
@@ -211,7 +214,7 @@ module parser
   ticket_t ticket5;
   always_comb begin
     dscp = ticket4.frame.tos[7:2];
-    ndp = ours4 && ticket4.frame.len >= least4;
+    ndp = ours4 && least4 <= len_t'(MAX_HEADERS) && ticket4.frame.len >= least4;
     has_payload = ticket4.frame.len > least4;
     kind = FOREIGN;
     if (ndp && cfg.artifact) begin
@@ -224,6 +227,8 @@ module parser
       // Data with a priority, its class selector. All data waits in one queue.
       else if (cfg.dscp[DATA][5:3] == 0 && dscp[2:0] == cfg.dscp[DATA][2:0]) kind = has_payload ? DATA : FOREIGN;
     end
+    // Nothing is left to trim: compared with both before it is known which one counts.
+    whole = ticket4.frame.len < least4 || (!cfg.artifact && ticket4.frame.len < len_t'(cfg.trim_to));
     keep = cfg.artifact || least4 > len_t'(cfg.trim_to) ? least4 : len_t'(cfg.trim_to);
   end
   always_ff @(posedge clk) begin
@@ -232,8 +237,8 @@ module parser
     ticket5 <= ticket4;
     ticket5.labelled <= ticket4.labelled && !cfg.artifact && kind != FOREIGN;
     ticket5.frame.kind <= kind;
-    ticket5.frame.keep <= ticket4.frame.len < keep ? ticket4.frame.len[7:0] : keep[7:0];
-    if (valid4) sum5 <= (first4 ? '0 : sum5) + 24'(sum4);
+    ticket5.frame.keep <= whole ? ticket4.frame.len[7:0] : keep[7:0];
+    if (valid4) sum5 <= (first4 ? '0 : sum5) + 24'(sum4[0]) + 24'(sum4[1]) + 24'(sum4[2]) + 24'(sum4[3]);
     out_valid <= valid5 && last5 && !rst;
     out <= ticket5;
     out.frame.sum <= fold(sum5);

@@ -1,10 +1,17 @@
 // Types that the modules of the trimming switch share.
 package pullnet_pkg;
-  // A cell is the unit of the packet memory: the first one of a frame holds every header that a trim may leave.
-  localparam int CELL_BYTES = 128;
-  // Cells of a frame beyond its first one; the longest frame is (1 + BODY_CELLS) * CELL_BYTES = 1664 B.
-  localparam int BODY_CELLS = 12;
-  localparam int MAX_FRAME = (1 + BODY_CELLS) * CELL_BYTES;
+  localparam int MAX_FRAME = 1664;    // bytes of the longest frame
+  localparam int MAX_HEADERS = 128;   // bytes that a trim may leave: every first cell holds them
+
+  // Beats of a cell, the unit of the packet memory, by bits of a beat: 128 B, or 160 B where beats are wide. One cell may
+  // begin in each cycle, so frames that just need a second cell must not come too often at the lower clock of wide beats.
+  function automatic int beats_of_cell(input int w);
+    beats_of_cell = w == 256 ? 5 : 8;
+  endfunction
+  // Cells of the longest frame beyond its first one.
+  function automatic int body_cells(input int w);
+    body_cells = (MAX_FRAME - 1) / (beats_of_cell(w) * w / 8);
+  endfunction
 
   typedef logic [9:0] cell_t;   // cell number
   typedef logic [13:0] len_t;   // bytes of a frame without frame check sequence
@@ -31,7 +38,7 @@ package pullnet_pkg;
   // A frame as queues see it: where its bytes lie, and what the egress rewriter has to know.
   typedef struct packed {
     cell_t head;           // first cell
-    cell_t body;           // first of the BODY_CELLS further cells
+    cell_t body;           // first of the further cells
     logic has_body;
     logic shared;          // flooded: PORTS - 1 outputs hold it
     len_t len;
@@ -101,7 +108,7 @@ package pullnet_pkg;
     logic data_in_bytes;       // limits are bytes instead of frames
     logic control_in_bytes;
     logic [7:0] control_per_data;
-    logic [7:0] trim_to;       // at most CELL_BYTES
+    logic [7:0] trim_to;       // at most MAX_HEADERS
     logic coin;                // 0: the arriving frame is always the victim
     logic send_back;           // return to sender
     logic mark;                // congestion is marked (ECN)

@@ -39,6 +39,20 @@ module registers
     ways_of.mask = mask;
   endfunction
 
+  // What is written, and to which entry, from registers: entries lie all over a chip.
+  logic writes;
+  logic [7:0] at;
+  logic [31:0] word;
+  logic [FIXED-1:0] to_fixed;
+  logic [ROUTES-1:0] to_route;
+  always_ff @(posedge clk) begin
+    writes <= write && !rst;
+    at <= address;
+    word <= write_data;
+    for (int e = 0; e < FIXED; e++) to_fixed[e] <= write && !rst && address[7:5] == 3'b010 && int'(address[4:2]) == e;
+    for (int e = 0; e < ROUTES; e++) to_route[e] <= write && !rst && address[7:5] == 3'b011 && int'(address[4:2]) == e;
+  end
+
   always_ff @(posedge clk) begin
     is_counter <= {is_counter[2:0], address[7]};
     read_data <= is_counter[2] ? counter_value : 32'h504e_5701;
@@ -58,49 +72,49 @@ module registers
       cfg.dscp <= {6'd15, 6'd7, 6'd11, 6'd3};
       fixed <= '0;
       routes <= '0;
-    end else if (write) begin
-      case (address)
+    end else begin
+      if (writes) case (at)
         8'h01: begin
-          cfg.data_in_bytes <= write_data[0];
-          cfg.control_in_bytes <= write_data[1];
-          cfg.coin <= write_data[2];
+          cfg.data_in_bytes <= word[0];
+          cfg.control_in_bytes <= word[1];
+          cfg.coin <= word[2];
           // The artifact's layout has no field that says where a header returns to.
-          cfg.send_back <= write_data[3] && !write_data[7];
-          cfg.mark <= write_data[4];
-          cfg.learn <= write_data[5];
-          cfg.flood <= write_data[6];
-          cfg.artifact <= write_data[7];
+          cfg.send_back <= word[3] && !word[7];
+          cfg.mark <= word[4];
+          cfg.learn <= word[5];
+          cfg.flood <= word[6];
+          cfg.artifact <= word[7];
         end
-        8'h02: cfg.data_limit <= write_data[19:0];
-        8'h03: cfg.control_limit <= write_data[19:0];
+        8'h02: cfg.data_limit <= word[19:0];
+        8'h03: cfg.control_limit <= word[19:0];
         8'h04: begin
-          cfg.control_per_data <= write_data[7:0];
-          cfg.trim_to <= write_data[15:8];
-          cfg.mark_above <= write_data[23:16];
+          cfg.control_per_data <= word[7:0];
+          cfg.trim_to <= word[15:8];
+          cfg.mark_above <= word[23:16];
         end
-        8'h05: cfg.dscp <= {write_data[29:24], write_data[21:16], write_data[13:8], write_data[5:0]};
+        8'h05: cfg.dscp <= {word[29:24], word[21:16], word[13:8], word[5:0]};
         default: ;
       endcase
       for (int e = 0; e < FIXED; e++) begin
-        if (address[7:5] == 3'b010 && int'(address[4:2]) == e) begin
-          case (address[1:0])
-            2'd0: fixed[e].mac[31:0] <= write_data;
-            2'd1: {fixed[e].valid, fixed[e].mac[47:32]} <= write_data[16:0];
-            2'd2: fixed[e].ways <= ways_of(write_data, fixed[e].ways.mask);
-            2'd3: fixed[e].ways.mask <= write_data[15:0];
+        if (to_fixed[e]) begin
+          case (at[1:0])
+            2'd0: fixed[e].mac[31:0] <= word;
+            2'd1: {fixed[e].valid, fixed[e].mac[47:32]} <= word[16:0];
+            2'd2: fixed[e].ways <= ways_of(word, fixed[e].ways.mask);
+            2'd3: fixed[e].ways.mask <= word[15:0];
           endcase
         end
       end
       for (int e = 0; e < ROUTES; e++) begin
-        if (address[7:5] == 3'b011 && int'(address[4:2]) == e) begin
-          case (address[1:0])
-            2'd0: routes[e].net <= write_data;
-            2'd1: routes[e].bits <= write_data;
+        if (to_route[e]) begin
+          case (at[1:0])
+            2'd0: routes[e].net <= word;
+            2'd1: routes[e].bits <= word;
             2'd2: begin
-              routes[e].ways <= ways_of(write_data, routes[e].ways.mask);
-              routes[e].valid <= write_data[31];
+              routes[e].ways <= ways_of(word, routes[e].ways.mask);
+              routes[e].valid <= word[31];
             end
-            2'd3: routes[e].ways.mask <= write_data[15:0];
+            2'd3: routes[e].ways.mask <= word[15:0];
           endcase
         end
       end

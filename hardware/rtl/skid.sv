@@ -3,14 +3,7 @@
 module skid #(
     parameter int WIDTH = 8
 ) (
-    input logic clk,
-    input logic rst,
-    input logic in_valid,
-    output logic in_ready,
-    input logic [WIDTH-1:0] in_data,
-    output logic out_valid,
-    input logic out_ready,
-    output logic [WIDTH-1:0] out_data
+    `include "stream_ports.svh"
 );
   logic [1:0][WIDTH-1:0] words;
   logic head, tail;

@@ -5,25 +5,12 @@ module tail_queue
 #(
     parameter int DEPTH = 16  // a power of two
 ) (
-    input logic clk,
-    input logic rst,
-    input config_t cfg,
-    input logic in_valid,
-    output logic in_ready,
-    input frame_t in,
-    output verdict_t verdict,
-    output frame_t victim,
-    input logic next,
-    output logic next_valid,
-    output frame_t out,
-    input logic done,
-    output logic [7:0] held,          // frames of any kind, waiting and in service
-    output logic [7:0] held_data,     // data frames, waiting and in service
-    output logic [7:0] held_control   // control frames, waiting
+    output logic [7:0] held,  // frames of any kind, waiting and in service
+    `include "queue_ports.svh"
 );
   localparam int C = $clog2(DEPTH) + 2;
   logic [C-1:0] count, controls;  // frames that wait, and control frames among them
-  logic fits, takes, room, there, control, first_control, serving_control;
+  logic fits, takes, keeps, room, there, control, first_control, serving_control;
   room_t used, serving, in_share, first_share;  // `serving`: share of the frame in service; 0 if there is none
   frame_t first;
 
@@ -36,13 +23,16 @@ module tail_queue
   assign verdict = fits ? QUEUED : control ? CONTROL_FULL : DATA_FULL;
   assign victim = in;
   assign next_valid = next && there;
-  assign in_ready = !next_valid && !done;
-  assign takes = in_valid && in_ready && fits;
+  // As in trim_queue: a frame that comes goes before those that leave, which wait for one at most.
+  assign takes = in_valid && in_ready;
+  assign keeps = takes && fits;
+  assign turn = !takes;
+  always_ff @(posedge clk) in_ready <= rst || !(takes && wants);
   assign held = 8'(count) + 8'(serving != 0);
   assign held_control = 8'(controls);
   assign held_data = 8'(count - controls) + 8'(serving != 0 && !serving_control);
   fifo #(.WIDTH($bits(frame_t)), .DEPTH(DEPTH)) waiting (
-      .clk, .rst, .in_valid(takes), .in_ready(room), .in_data(in), .out_valid(there), .out_ready(next_valid),
+      .clk, .rst, .in_valid(keeps), .in_ready(room), .in_data(in), .out_valid(there), .out_ready(next_valid),
       .out_data(first), .held(count)
   );
 
@@ -58,8 +48,8 @@ module tail_queue
     end else begin
       if (next_valid) serving <= first_share;
       else if (done) serving <= '0;
-      controls <= controls + C'(takes && control) - C'(next_valid && first_control);
-      used <= used + (takes ? in_share : '0) - (done ? serving : '0);
+      controls <= controls + C'(keeps && control) - C'(next_valid && first_control);
+      used <= used + (keeps ? in_share : '0) - (done ? serving : '0);
     end
   end
 

@@ -2,31 +2,20 @@
 // what a trim does to bytes is noted in the reference and done on the way out.
 //
 // `next` takes the next frame into service, `done` says that the one in service has left; both may come in one cycle and
-// then `done` counts first. No frame is taken in while one is taken out, so the order of events is that of the cycles.
+// then `done` counts first. No frame is taken in while one is taken out, so the order of events is that of the cycles: both
+// come in a cycle of `turn`. A frame that comes goes before them, so that it holds up none behind it that goes to another
+// port; but they wait for one frame at most.
 module trim_queue
   import pullnet_pkg::*;
 #(
     parameter int DATA_DEPTH = 16,     // frames that memory has room for, whatever the limits: powers of two
     parameter int CONTROL_DEPTH = 64
 ) (
-    input logic clk,
-    input logic rst,
-    input config_t cfg,
-    input logic in_valid,
-    output logic in_ready,
-    input frame_t in,
     input fit_t in_fit,          // `fit_of(cfg, in)`: known a cycle earlier, so that no sum is in the way of the verdict
     input logic arriving_loses,  // the coin
-    output verdict_t verdict,    // with in_valid and in_ready
-    output frame_t victim,       // whom the verdict is about
-    output logic victim_cut,     // it lost its payload here
+    output logic victim_cut,     // the victim lost its payload here
     output logic coin_used,
-    input logic next,
-    output logic next_valid,     // a frame goes into service; it is at `out` from the next cycle on
-    output frame_t out,
-    input logic done,
-    output logic [7:0] held_data,     // waiting and in service
-    output logic [7:0] held_control   // waiting
+    `include "queue_ports.svh"
 );
   localparam int DA = $clog2(DATA_DEPTH);
   localparam int CA = $clog2(CONTROL_DEPTH);
@@ -39,7 +28,7 @@ module trim_queue
   logic [CA:0] control_count;
   room_t data_used, control_used;
   room_t serving;      // share of the data frame in service; 0 if there is none
-  logic [7:0] turn;    // control frames served in this round while data waited
+  logic [7:0] round;   // control frames served in this round while data waited
   frame_t newest;      // the newest waiting data frame
   left_t newest_trimmed;  // what the control limit leaves if it is trimmed
   room_t older;        // what of data_used is not the newest's, while data waits
@@ -92,13 +81,15 @@ module trim_queue
   logic takes, both, data_first, control_next, data_next;
   always_comb begin
     both = data_count != 0 && control_count != 0;
-    data_first = both && turn >= cfg.control_per_data;
+    data_first = both && round >= cfg.control_per_data;
     control_next = next && control_count != 0 && !data_first;
     data_next = next && data_count != 0 && !control_next;
     next_valid = next && (data_count != 0 || control_count != 0);
-    in_ready = !next_valid && !done;
     takes = in_valid && in_ready;
+    turn = !takes;
   end
+
+  always_ff @(posedge clk) in_ready <= rst || !(takes && wants);
 
   logic push_data, push_control, from_control;
   frame_t data_out, control_out;
@@ -146,9 +137,11 @@ module trim_queue
       control_used <= '0;
       older <= '0;
       serving <= '0;
-      turn <= '0;
+      held_data <= '0;
+      round <= '0;
     end else if (takes) begin
       if (push_data && !swap) begin
+        held_data <= held_data + 1'b1;
         data_tail <= data_tail + 1'b1;
         data_count <= data_count + 1'b1;
       end
@@ -160,7 +153,7 @@ module trim_queue
         control_used <= control_used + share(cfg.control_in_bytes, header.len);
       end
     end else begin
-      if (next && both) turn <= data_first ? '0 : turn + 1'b1;
+      if (next && both) round <= data_first ? '0 : round + 1'b1;
       if (control_next) begin
         control_head <= control_head + 1'b1;
         control_count <= control_count - 1'b1;
@@ -170,6 +163,7 @@ module trim_queue
         data_head <= data_head + 1'b1;
         data_count <= data_count - 1'b1;
       end
+      if (done && serving != 0) held_data <= held_data - 1'b1;
       if (done) begin
         data_used <= data_used - serving;
         older <= older - serving;
@@ -179,7 +173,6 @@ module trim_queue
     end
   end
 
-  assign held_data = 8'(data_count) + 8'(serving != 0);
   assign held_control = 8'(control_count);
 
 `ifdef FORMAL

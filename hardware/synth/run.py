@@ -45,8 +45,8 @@ JOBS = {
 # of such a read needs no logic.
 # Width of the shift registers around a module: Yosys cannot follow longer ones of fewer pins.
 PINS = 32
-# Options for a whole switch. The default placer puts connected cells far apart.
-WHOLE = ["--placer", "static", "--router", "router2", "--lpf", "synth/pins.lpf"]
+# Options for a whole switch. The placer `static` comes to no end with a bus of 256 bits.
+WHOLE = ["--placer", "heap", "--router", "router2", "--lpf", "synth/pins.lpf"]
 # Reports of nextpnr.
 PLACED, ROUTED = ".placed", ".routed"
 SYNTH = "synth_ecp5 -noabc9 -no-rw-check"
@@ -74,7 +74,7 @@ def yosys(name: str, script: str) -> None:
 def read(name: str) -> str:
     """The command that reads the RTL of a design."""
     top, parameters = JOBS[name]
-    return f"read_slang --threads 1 {' '.join(SOURCES)} --top {top} {parameters}"
+    return f"read_slang --threads 1 -I rtl {' '.join(SOURCES)} --top {top} {parameters}"
 
 
 def to_route(out: Path, name: str) -> Path:

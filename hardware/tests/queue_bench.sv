@@ -76,13 +76,13 @@ module queue_bench
       .clk, .rst, .cfg, .in_valid(in_valid && !drop_tail), .in_ready(trims.in_ready), .in, .in_fit(fit_of(cfg, in)),
       .arriving_loses,
       .verdict(trims.verdict), .victim(trims.victim), .victim_cut(trims.victim_cut), .coin_used(trims.coin_used),
-      .next(next && !drop_tail), .next_valid(trims.next_valid), .out(trims.out), .done(done && !drop_tail),
-      .held_data(trims.held_data), .held_control(trims.held_control)
+      .wants(next || done), .turn(), .next(next && !drop_tail), .next_valid(trims.next_valid), .out(trims.out),
+      .done(done && !drop_tail), .held_data(trims.held_data), .held_control(trims.held_control)
   );
   tail_queue #(.DEPTH(64)) tail (
       .clk, .rst, .cfg, .in_valid(in_valid && drop_tail), .in_ready(drops.in_ready), .in, .verdict(drops.verdict),
-      .victim(drops.victim), .next(next && drop_tail), .next_valid(drops.next_valid), .out(drops.out),
-      .done(done && drop_tail), .held(drops.held), .held_data(drops.held_data), .held_control(drops.held_control)
+      .victim(drops.victim), .wants(next || done), .turn(), .next(next && drop_tail), .next_valid(drops.next_valid),
+      .out(drops.out), .done(done && drop_tail), .held(drops.held), .held_data(drops.held_data), .held_control(drops.held_control)
   );
   assign drops.victim_cut = 1'b0;
   assign drops.coin_used = 1'b0;

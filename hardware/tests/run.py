@@ -25,6 +25,7 @@ def main() -> None:
         extra = [HERE / "queue_bench.sv"] if top == "queue_bench" else []
         runner.build(
             sources=[*sources, *extra],
+            includes=[HARDWARE / "rtl"],
             hdl_toplevel=top,
             build_args=arguments,
             parameters=parameters,
