@@ -214,8 +214,8 @@ fn each_direction_of_a_link_has_its_own_rate() {
     let files = BTreeMap::from([("net.toml".to_owned(), ASYMMETRIC.as_bytes().to_vec())]);
     let time = |hosts: &str, to: &str| {
         let text = DUMBBELL
-            .replace("kind = \"dumbbell\"\nleft = 2\nright = 2", "kind = \"file\"\nfile = \"net.toml\"")
-            .replace("hosts = \"0,2\"", &format!("hosts = \"{hosts}\"\nto = {to}"));
+            .replace("kind = \"dumbbell\", left = 2, right = 2", "kind = \"file\", file = \"net.toml\"")
+            .replace("hosts = \"0,2\"", &format!("hosts = \"{hosts}\", to = {to}"));
         let scenario = compile("test.toml", &text, &[], &files).unwrap_or_else(|errors| panic!("{errors:?}"));
         let record = simulate(&Arc::new(scenario), 1);
         assert!((1.0..1.2).contains(&slowdown(&record)), "{hosts} {}", slowdown(&record));
