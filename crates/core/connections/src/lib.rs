@@ -9,6 +9,7 @@ mod asking;
 mod endpoint;
 mod finished;
 mod incoming;
+mod limits;
 mod outstanding;
 mod packets;
 mod received;
@@ -20,12 +21,13 @@ mod table;
 mod timers;
 
 pub use asking::{
-    Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
-    transmission_time, transmission_work,
+    Asking, AskingRules, Expiry, Message, Outgoing, Outlook, Pace, link_rate, smoothed, transmission_time,
+    transmission_work,
 };
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
 pub use incoming::{Admitted, Incoming, Receipt};
+pub use limits::Limits;
 pub use outstanding::Outstanding;
 pub use packets::{FlowPackets, Target};
 pub use received::{Noted, ReceivedSet, WINDOW};

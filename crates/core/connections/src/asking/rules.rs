@@ -4,9 +4,10 @@ use pullnet_transport::{
 };
 use pullnet_units::{Instant, Picos, WireLen};
 
-use super::{Asking, Limits, Message, Outlook};
+use super::{Asking, Message, Outlook};
 use crate::endpoint::{Endpoint, Flows, Rules};
 use crate::incoming::Incoming;
+use crate::limits::Limits;
 use crate::packets::FlowPackets;
 use crate::round_robin::RoundRobin;
 use crate::sent::SentPackets;
