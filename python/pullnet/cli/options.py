@@ -5,6 +5,6 @@ from typing import Any
 import typer
 
 
-def out_directory(help: str, *, show_default: bool | str = False) -> Any:
+def out_directory(help: str) -> Any:
     """Make the option `--out DIR`; `help` says what is written there."""
-    return typer.Option("--out", "-o", metavar="DIR", help=help, show_default=show_default)
+    return typer.Option("--out", "-o", metavar="DIR", help=help, show_default=False)

@@ -133,8 +133,7 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
         let slot = match self.admit(now, (from, data.conn), silence, paths) {
             Admitted::Open(slot) => slot,
             Admitted::Ended(paths) => {
-                let (conn, answers) = (data.conn, Some(data.seq));
-                let ack = CumulativeAck { conn, cumulative: 0, answers, finished: true };
+                let ack = CumulativeAck::ended(data.conn, Some(data.seq));
                 return Some(Receipt { paths, ack, repeated: true });
             }
             Admitted::Stray => return None,

@@ -30,7 +30,7 @@ impl Score {
     }
 }
 
-/// Entries of [`Scores::short`] from this one on number scores; those below count ACKs.
+/// Entries of [`Scores::short`] from this value on are places of scores; smaller values count ACKs.
 const SCORED: u8 = 128;
 /// Most scores that these can number.
 const MOST: usize = u8::MAX as usize + 1 - SCORED as usize;

@@ -23,7 +23,7 @@ enum List {
 impl List {
     const EMPTY: Self = Self::Bytes(Vec::new());
 
-    /// A list of `numbers`, none of which is above `most`.
+    /// A list of `numbers`, which are `most` at most.
     fn new(most: u16, numbers: impl Iterator<Item = u16>) -> Self {
         if most <= u8::MAX.into() {
             Self::Bytes(numbers.map(|number| number as u8).collect())

@@ -1,7 +1,7 @@
 use pullnet_transport::{ConnId, DataPacket, Header, Packed, Small, flag};
 use pullnet_units::PacketSeq;
 
-/// What ACKs and NACKs have in common.
+/// Fields of both ACKs and NACKs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
     /// The sender's connection.
@@ -33,7 +33,7 @@ pub enum RdmaHeader {
     Data(DataPacket),
     /// Acknowledges a packet.
     Ack {
-        /// What has arrived.
+        /// The packets that it acknowledges.
         feedback: Feedback,
         /// The whole flow has arrived.
         finished: bool,

@@ -118,6 +118,12 @@ const ANSWERS: u8 = 0x10;
 const FINISHED: u8 = 0x20;
 
 impl CumulativeAck {
+    /// The ACK of a flow that has ended. Its sender needs no count of packets.
+    #[inline]
+    pub const fn ended(conn: ConnId, answers: Option<u32>) -> Self {
+        Self { conn, cumulative: 0, answers, finished: true }
+    }
+
     /// Packs it as packet type `kind`, into the first three words.
     #[inline]
     pub fn pack<W: Words>(self, kind: u8) -> Packed<W> {

@@ -38,7 +38,7 @@ pub enum Message<Q, A> {
     },
     /// From the receiver.
     Ack {
-        /// What has arrived.
+        /// The packets that it acknowledges.
         ack: CumulativeAck,
         /// The reply of the switches.
         reply: Option<A>,

@@ -25,8 +25,7 @@ impl<S: Asking> AskingRules<S> {
         match flows.admit(now, (peer, conn), silence, || (paths, self.own_path(paths))) {
             Admitted::Open(slot) => Some(slot),
             Admitted::Ended((_, path)) => {
-                let ack = CumulativeAck { conn, cumulative: 0, answers, finished: true };
-                self.push_control(flows, peer, path, S::ack(ack, None));
+                self.push_control(flows, peer, path, S::ack(CumulativeAck::ended(conn, answers), None));
                 None
             }
             Admitted::Stray => None,

@@ -77,7 +77,7 @@ pub enum D3Header {
     },
     /// Acknowledges packets.
     Ack {
-        /// What has arrived.
+        /// The packets that it acknowledges.
         ack: CumulativeAck,
         /// Number and grants of the rate request that the answered packet carried.
         reply: Option<(u8, Grants)>,

@@ -70,7 +70,7 @@ pub enum PdqHeader {
     },
     /// Acknowledges packets.
     Ack {
-        /// What has arrived.
+        /// The packets that it acknowledges.
         ack: CumulativeAck,
         /// Answer of the switches to the packet that this ACK answers.
         reply: Option<Reply>,

@@ -65,7 +65,7 @@ settings! {
         /// Payload sent after which symbols fall to the lowest priority.
         demote_4: Bytes = "10 MB" in "1 B" => "1 TB",
     } with
-    /// What SCDP and Polyraptor have in common.
+    /// Settings shared with the other transport of codes.
     pulling: Pulling
 }
 
@@ -83,7 +83,7 @@ settings! {
         /// sessions.
         source_window: Packets = "21 packets" in "1 packets" => "65535 packets",
     } with
-    /// What SCDP and Polyraptor have in common.
+    /// Settings shared with the other transport of codes.
     pulling: Pulling
 }
 

@@ -74,7 +74,7 @@ pub(super) struct Served {
     orphan: bool,
 }
 
-/// What a channel's turn at a stream works with.
+/// The engine and the stream of a channel's turn.
 struct Turn<'a> {
     engine: &'a mut Engine,
     now: Instant,

@@ -208,7 +208,7 @@ impl Kind {
     }
 }
 
-/// What both patterns are built from.
+/// The settings from which both patterns are built.
 struct Build<'a> {
     /// Hosts at the other end of a session, and the setting that says so.
     many: (&'static str, u32),

@@ -87,7 +87,8 @@ impl FastpassRules {
             sending: 0,
             handles: 0,
         };
-        Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
+        let remembered = rules.rules.limits.remembered();
+        Endpoint::new(rules, remembered)
     }
 
     /// Sends a control packet. It takes no turn of the paths, even if it is no repetition: requests, schedules and ACKs follow each

@@ -21,20 +21,15 @@ impl HomaRules {
         packets: u32,
     ) -> Option<u32> {
         let Origin { peer, conn, paths } = from;
-        let known = flows.known(now, peer, conn);
-        if let Known::Open(slot) = known {
-            return Some(slot);
-        }
-        match known {
-            Known::New if packets > 0 => {
-                return Some(self.open_receiver(flows, now, from, packets));
-            }
+        match flows.known(now, peer, conn) {
+            Known::Open(slot) => return Some(slot),
+            Known::New if packets > 0 => return Some(self.open_receiver(flows, now, from, packets)),
             // The ACK was lost.
             Known::Finished => {
                 let paths = self.link.paths_to(paths);
                 self.send_control(flows, peer, paths, HomaHeader::Ack { conn });
             }
-            _ => flows.events.push(Event::Stray { peer, conn }),
+            Known::New | Known::Dismissed => flows.events.push(Event::Stray { peer, conn }),
         }
         None
     }

@@ -40,9 +40,7 @@ impl PfabricRules {
                 receiver.last_heard = now;
                 (receiver.paths, receiver.ack(None))
             }
-            Admitted::Ended(paths) => {
-                (paths, CumulativeAck { conn, cumulative: 0, answers: None, finished: true })
-            }
+            Admitted::Ended(paths) => (paths, CumulativeAck::ended(conn, None)),
             Admitted::Stray => return,
         };
         self.acknowledge(flows, peer, paths, ack);

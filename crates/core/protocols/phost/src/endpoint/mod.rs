@@ -69,7 +69,8 @@ impl PhostRules {
             link: HostLink::new(config.source, config.paths, chance),
             waiting: FlowOrder::new(config.destination),
         };
-        Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
+        let remembered = rules.rules.limits.remembered();
+        Endpoint::new(rules, remembered)
     }
 
     /// Sends a control packet; `again`: an earlier packet has said the same.
