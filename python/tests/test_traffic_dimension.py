@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -72,6 +72,8 @@ def test_capacities_scale_with_the_unit(rule: str, sample: np.ndarray, eps: floa
 
 
 @given(sample=samples, eps=shares)
+@example(sample=np.array([1.0] + 9 * [2.0]), eps=np.nextafter(0.9, 0))
+@example(sample=np.arange(1.0, 101), eps=0.29)
 def test_the_empirical_capacity_is_the_smallest_that_keeps_eps(sample: np.ndarray, eps: float) -> None:
     found = capacity("empirical", sample, eps)
     assert exceedance(sample, found) <= eps

@@ -112,7 +112,9 @@ def empirical(sample: Sample) -> Quantile:
     count = len(sample.values)
 
     def quantile(eps: float) -> float:
-        allowed = math.floor(eps * count * (1 + 1e-12))
+        # The most values whose share is not above eps: a product that is rounded may be one too many or one too few.
+        near = round(eps * count)
+        allowed = near if near / count <= eps else near - 1
         return float(np.nextafter(sample.ordered[count - 1 - allowed], np.inf))
 
     return quantile
