@@ -6,15 +6,15 @@ demo: setup       ## runs the main job and shows its summary
 	.venv/bin/pullnet run scenarios/demo.toml --out results/demo --force
 test:             ## what a developer needs before a commit, in under ten minutes on two cores, build included
 	@tools/test.sh
-test-long: setup  ## everything else that must hold; the lines below are its parts
+test-long:        ## everything else that must hold; the lines below are its parts
 	@tools/test_long.sh
 lint: setup       ## all that can be said of the sources without running them
-	@tools/test_long.sh lint
-test-frames: setup ## all tests of Rust, among them hosts and switches with real frames
+	@tools/lint.sh
+test-frames: setup ## the tests of Rust that `make test` leaves out, most of them with real frames
 	@tools/test_long.sh rust
 test-python: setup ## Python's tests, all of them
 	.venv/bin/pytest
-papers: setup     ## a few short runs of every paper
+papers:           ## a few short runs of every paper
 	@tools/test_long.sh papers
 fuzz:             ## every fuzz target for a minute
 	@tools/fuzz.sh

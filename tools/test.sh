@@ -4,15 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYO3_PYTHON="$PWD/.venv/bin/python"
+source tools/packages.sh
 
 step() { echo "test: $*" && "$@"; }
 
-# Left out: hosts and switches with real frames, the model of the hardware, and benchmarks (`make test-frames`). The
-# fingerprints of all scenarios take a minute alone, and every pair of a protocol and a discipline takes ten seconds.
-rust=(
-    cargo test --quiet --workspace --tests
-    --exclude=pullnet-{apps,bench,capi,daemon,hardware,host,netio,objects,soak,switch,testbed}
-)
+rust=(cargo test --quiet "${others[@]}" --tests)
 
 log=$(mktemp)
 trap 'rm -f "$log"; kill $(jobs -p) 2>/dev/null || true' EXIT
@@ -29,7 +25,7 @@ finished "$building"
 step tools/setup.sh any
 
 # Python's tests run one after the other, mostly on one core; Rust's are built and run on the other one.
-{ step "${rust[@]}" --no-run && step "${rust[@]}" -- --skip examples_keep_their_fingerprints --skip every_pair; } >"$log" 2>&1 &
+{ step "${rust[@]}" --no-run && step "${rust[@]}" -- "${slow[@]/#/--skip=}"; } >"$log" 2>&1 &
 running=$!
 failed=0
 { step tools/lint.sh types && step .venv/bin/pytest -m "not long"; } || failed=1

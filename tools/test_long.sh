@@ -2,16 +2,25 @@
 # Everything that tools/test.sh leaves out: tools/test_long.sh [lint | rust | python | papers | site | hardware | fuzz]...
 #
 # All of it unless steps are named. Every fuzz target runs for FUZZ_SECONDS, 20 unless set; `tools/fuzz.sh` without a number
-# runs each for a minute. Python's tests run with the core that `make setup` builds.
+# runs each for a minute. Python's tests run with the fast core, which is built where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYO3_PYTHON="$PWD/.venv/bin/python"
+source tools/packages.sh
 
 step() { echo "test: $*" && "$@"; }
 
-# All tests of Rust with their examples, those of the short form again: their programs are built already.
+# The fast core. Optimising it takes one processor for minutes: beside `lint` it takes no time of its own.
+core() { step tools/setup.sh; }
+
+# What is said of the sources by compiling them; tools/test.sh has looked at texts and types.
+lint() { step tools/lint.sh compiled; }
+
+# Hosts and switches with real frames, the model of the hardware, the slow tests of the others, and examples in comments.
 rust() {
-    step cargo test --quiet --workspace --exclude pullnet-bench
+    step cargo test --quiet "${frames[@]}"
+    step cargo test --quiet "${others[@]}" --tests -- "${slow[@]}"
+    step cargo test --quiet "${others[@]}" --doc
     step cargo test --quiet -p pullnet-host --features tokio --test tokio
     # The Go package needs a compiler for Go, of 250 MB: it is tested where there is one.
     if command -v go >/dev/null; then
@@ -29,7 +38,7 @@ rust() {
 
 python() {
     step .venv/bin/python tools/results_doc.py --check
-    step .venv/bin/pytest -m long --numprocesses 2 --dist loadgroup
+    step .venv/bin/pytest -m long --numprocesses 2 --dist loadgroup --durations 12
 }
 
 # A few short runs of every paper; a command that fails, fails here, and verdicts are the papers' affair.
@@ -43,15 +52,28 @@ papers() {
 # The documentation site, with its links checked.
 site() { step tools/site/build.sh; }
 
-run() {
-    case "$1" in
-        lint) step tools/lint.sh ;;
-        rust | python | papers | site) "$1" ;;
-        hardware) step tools/hardware.sh quick ;;
-        fuzz) step tools/fuzz.sh "${FUZZ_SECONDS:-20}" ;;
-        *) echo "test_long: there is no step $1: use lint, rust, python, papers, site, hardware or fuzz" >&2 && exit 2 ;;
-    esac
+hardware() { step tools/hardware.sh quick; }
+fuzz() { step tools/fuzz.sh "${FUZZ_SECONDS:-20}"; }
+
+# Ends with the output of a step in the background that has failed.
+finished() { wait "$1" || { cat "$log" && exit 1; }; }
+
+all() {
+    log=$(mktemp)
+    trap 'rm -f "$log"; kill $(jobs -p) 2>/dev/null || true' EXIT
+    tools/setup.sh packages
+    core >"$log" 2>&1 &
+    local building=$!
+    lint
+    finished "$building"
+    for name in rust python papers site hardware fuzz; do "$name"; done
 }
 
-[ $# -gt 0 ] || set -- lint rust python papers site hardware fuzz
-for name in "$@"; do run "$name"; done
+[ $# -gt 0 ] || all
+for name in "$@"; do
+    case "$name" in
+        lint | rust | hardware | fuzz) "$name" ;;
+        python | papers | site) core && "$name" ;;
+        *) echo "test_long: there is no step $name: use lint, rust, python, papers, site, hardware or fuzz" >&2 && exit 2 ;;
+    esac
+done
