@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that tools/test.sh leaves out: tools/test_long.sh [lint | rust | python | papers | site | hardware | fuzz]...
 #
-# All of it unless steps are named. Every fuzz target runs for FUZZ_SECONDS, 20 unless set; `tools/fuzz.sh` without a number
+# All of it unless steps are named. Every fuzz target runs for FUZZ_SECONDS, 10 unless set; `tools/fuzz.sh` without a number
 # runs each for a minute. Python's tests run with the fast core, which is built where it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -53,7 +53,7 @@ papers() {
 site() { step tools/site/build.sh; }
 
 hardware() { step tools/hardware.sh quick; }
-fuzz() { step tools/fuzz.sh "${FUZZ_SECONDS:-20}"; }
+fuzz() { step tools/fuzz.sh "${FUZZ_SECONDS:-10}"; }
 
 # Ends with the output of a step in the background that has failed.
 finished() { wait "$1" || { cat "$log" && exit 1; }; }
