@@ -10,7 +10,7 @@ source tools/packages.sh
 
 step() { echo "test: $*" && "$@"; }
 
-# The fast core. Optimising it takes one processor for minutes: beside `lint` it takes no time of its own.
+# The fast core. Optimising it takes one processor for minutes: beside `lint` and `rust` it takes no time of its own.
 core() { step tools/setup.sh; }
 
 # What is said of the sources by compiling them; tools/test.sh has looked at texts and types.
@@ -65,8 +65,9 @@ all() {
     core >"$log" 2>&1 &
     local building=$!
     lint
+    rust
     finished "$building"
-    for name in rust python papers site hardware fuzz; do "$name"; done
+    for name in python papers site hardware fuzz; do "$name"; done
 }
 
 [ $# -gt 0 ] || all
