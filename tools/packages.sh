@@ -1,7 +1,7 @@
 # The crates in two groups, as options of cargo; sourced by the scripts that test them. Benchmarks are in neither.
 #
-# Cargo builds a library again where the other crates of a command want other features of it: the same groups everywhere
-# build each library twice at most.
+# Cargo builds a library again where the other crates of a command want other features of it, so that all scripts name the
+# same groups.
 
 # Hosts and switches with real frames, and the model of the hardware.
 frames=(apps capi daemon hardware host netio objects soak switch testbed)

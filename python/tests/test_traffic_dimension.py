@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from pullnet.traffic import TrafficError, as_volumes, theory, write
-from pullnet.traffic.dimensioning import FURTHER_RULES, RULES, capacity, dimension, exceedance, lognormal_of, score
+from pullnet.traffic.dimensioning import (
+    FURTHER_RULES,
+    RULES,
+    capacity,
+    dimension,
+    exceedance,
+    lognormal_of,
+    score,
+    supports,
+)
 
 from .conftest import Pullnet
 
@@ -78,6 +87,13 @@ def test_the_empirical_capacity_is_the_smallest_that_keeps_eps(sample: np.ndarra
     found = capacity("empirical", sample, eps)
     assert exceedance(sample, found) <= eps
     assert exceedance(sample, np.nextafter(found, 0)) > eps
+
+
+@given(count=st.integers(2, 1000), eps=shares)
+@example(count=10, eps=np.nextafter(0.1, 0))
+def test_a_sample_supports_the_shares_at_which_a_value_may_reach_the_capacity(count: int, eps: float) -> None:
+    sample = np.arange(1.0, count + 1)
+    assert supports(count, eps) == (exceedance(sample, capacity("empirical", sample, eps)) > 0)
 
 
 @given(sample=samples, eps=shares)

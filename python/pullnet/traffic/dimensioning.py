@@ -197,7 +197,7 @@ class Dimensioning(Shown):
 
 def supports(samples: int, eps: float) -> bool:
     """Whether a sample has an empirical quantile at eps: at least one of its values may lie above."""
-    return samples * eps >= 1 - 1e-9
+    return 1 / samples <= eps
 
 
 def capacity(rule: str, sample: Floats, eps: float) -> float:
