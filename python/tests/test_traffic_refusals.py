@@ -116,6 +116,12 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "fit a.csv --missing error",
         "line 3, column bytes: is not a number",
     ),
+    "only row numbers": (
+        "a.csv",
+        "time,n\n0,1\n300,2\n",
+        "volumes a.csv",
+        "no column of numbers but `n`, which by its name numbers the rows; choose it with --columns n",
+    ),
     "only labels": (
         "a.csv",
         "time,host,value\n0,a,1\n300,a,2\n",

@@ -72,6 +72,13 @@ def _wanted(table: Any, wanted: tuple[str, ...] | None, others: tuple[str | None
         text = next((name for name in free if table[name].null_count < table.num_rows), None)
         if text is not None:
             numbers(table, text, place)  # says which cell is none
+        row_numbers = [
+            name for name in table.column_names if name.lower() in _NUMBERING and _is_numeric(table[name].type)
+        ]
+        if row_numbers:
+            what = f"has no column of numbers but `{row_numbers[0]}`, which by its name numbers the rows"
+            remedy = f"choose it with --columns {row_numbers[0]} if it has volumes, or rename it"
+            raise TrafficError(what, where=place, value=row_numbers, remedy=remedy)
         remedy = f"give one with numbers (columns: {', '.join(table.column_names)})"
         raise TrafficError("has no column of numbers", where=place, remedy=remedy)
     return found
