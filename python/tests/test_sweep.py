@@ -295,6 +295,10 @@ def test_progress_tells_when_the_rest_will_be_done(monkeypatch: pytest.MonkeyPat
     now += 8
     tally.step(failed=True)
     assert capsys.readouterr().err == "Small: 12 of 40 runs, 1 failed, ETA 0:02:48\n"
+    tally = progress.Tally("Unequal", 40, 10, work=100.0)
+    now += 12
+    tally.step(work=25.0)
+    assert capsys.readouterr().err == "Unequal: 11 of 40 runs, ETA 0:00:36\n", "a quarter of the work is done"
 
 
 REFUSED = {

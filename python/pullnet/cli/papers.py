@@ -49,11 +49,12 @@ def _order(
 
 def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     tasks = order.tasks
-    waiting = sum(not task.done for task in tasks)
+    waiting = [task for task in tasks if not task.done]
+    done, seconds = len(tasks) - len(waiting), sum(task.seconds for task in waiting)
     log.print(f"{order.paper.title}: level {order.level} ({LEVEL_TEXT[order.level]})", highlight=False)
-    minutes = order.seconds / 60 / order.jobs
-    log.print(f"{len(tasks)} runs, {len(tasks) - waiting} of them done before; about {_span(minutes)}", highlight=False)
-    with Tally(order.paper.name, len(tasks), len(tasks) - waiting) as tally:
+    runs = "1 run" if len(tasks) == 1 else f"{len(tasks)} runs"
+    log.print(f"{runs}, {_rest(done, seconds / 60 / order.jobs)}", highlight=False)
+    with Tally(order.paper.name, len(tasks), done, work=seconds) as tally:
         asking = Asking(tally, "stopping once the runs that have begun are done; the same command goes on from there")
         with interruptible(asking):
             found = run_order(order, tally, asking)
@@ -70,5 +71,8 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     return found.outcomes
 
 
-def _span(minutes: float) -> str:
-    return f"{minutes:.0f} min in all" if minutes < 90 else f"{minutes / 60:.1f} h in all"
+def _rest(done: int, minutes: float) -> str:
+    if not minutes:
+        return f"{done} of them done before"
+    time = f"{max(1, round(minutes))} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+    return f"{done} of them done before; about {time} for the others" if done else f"about {time} in all"

@@ -63,13 +63,6 @@ class Order:
         experiments = [self.paper.experiments[name] for name in self.paper.experiments if name in wanted]
         return [task for experiment in experiments for task in plan(experiment, self.level, self.seeds, self.out)]
 
-    @property
-    def seconds(self) -> float:
-        """About how long all runs take one after the other."""
-        wanted = {name for claim in self.claims for name in used_by(claim)}
-        levels = [self.paper.experiments[name].levels.get(self.level) for name in wanted]
-        return sum(level.seconds for level in levels if level)
-
 
 def used_by(claim: Claim) -> list[str]:
     """Experiments that a claim is measured in."""
@@ -99,7 +92,7 @@ def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> Reproduction:
     tasks = order.tasks
     for count, task in enumerate(execute(tasks, order.jobs, stop, tally.tick), 1):
         if count > tally.before:
-            tally.step(task.text)
+            tally.step(task.text, work=task.seconds)
     if stop.asked:
         raise KeyboardInterrupt
     data = Data(_by_experiment(tasks))

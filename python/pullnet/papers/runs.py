@@ -53,6 +53,8 @@ class Task:
     point: Point
     seed: int
     folder: Path
+    seconds: float = 1.0
+    """Approximate running time on one core. Unit: seconds."""
 
     @property
     def done(self) -> bool:
@@ -80,8 +82,9 @@ def plan(experiment: Experiment, level: str, seeds: list[int] | None, out: Path)
     at_level = experiment.levels.get(level)
     if at_level is None:
         return []
+    seconds = at_level.seconds / (len(at_level.points) * len(at_level.seeds))
     return [
-        Task(experiment.name, experiment.work, point, seed, _place(out, experiment, point, seed))
+        Task(experiment.name, experiment.work, point, seed, _place(out, experiment, point, seed), seconds)
         for seed in seeds or at_level.seeds
         for point in at_level.points
     ]

@@ -12,10 +12,14 @@ from pullnet.runs.runner import Interruption
 
 
 class Tally:
-    """Counts runs and tells when the rest will be done."""
+    """Counts runs and tells when the rest will be done.
 
-    def __init__(self, name: str, total: int, done: int, *, quiet: bool = False) -> None:
+    `work`: what the runs that are left cost together, in the unit of `step`; by default one for each run.
+    """
+
+    def __init__(self, name: str, total: int, done: int, *, work: float | None = None, quiet: bool = False) -> None:
         self.name, self.total, self.done, self.failed = name, total, done, 0
+        self._work, self._worked = total - done if work is None else work, 0.0
         self._last = ""
         self.before = done
         self._began = time.monotonic()
@@ -32,8 +36,9 @@ class Tally:
         if self._bar:
             self._bar.stop()
 
-    def step(self, last: str = "", *, failed: bool = False) -> None:
-        """Count a run; `last` says which it was."""
+    def step(self, last: str = "", *, work: float = 1.0, failed: bool = False) -> None:
+        """Count a run that cost `work`; `last` says which it was."""
+        self._worked += work
         self._last = f": {last}" if last else ""
         self.done += 1
         self.failed += failed
@@ -55,10 +60,10 @@ class Tally:
 
     @property
     def _remaining(self) -> str:
-        made = self.done - self.before
-        if not made or self.done >= self.total:
+        if not self._worked or self.done >= self.total:
             return ""
-        left_s = (time.monotonic() - self._began) / made * (self.total - self.done)
+        left = max(0.0, self._work - self._worked)
+        left_s = (time.monotonic() - self._began) / self._worked * left
         return f", ETA {timedelta(seconds=round(left_s))}"
 
     def say(self, line: str) -> None:
