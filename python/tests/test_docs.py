@@ -55,6 +55,13 @@ def words_of(line: str) -> list[str]:
     return list(itertools.takewhile(lambda word: word not in {";", ">", "|", "&"}, lexer))
 
 
+def test_no_empty_line_parts_a_table() -> None:
+    """Rows behind an empty line without a header of their own are shown as text."""
+    for page in (path for folder in ("docs", "papers", "crates") for path in (ROOT / folder).rglob("*.md")):
+        parted = re.search(r"^\|.*\n\n(\|.*)\n(?!\| ?:?-)", page.read_text(), re.MULTILINE)
+        assert parted is None, f"{page}: {parted and parted[1][:60]}"
+
+
 def test_every_scenario_checks() -> None:
     import pullnet
 
