@@ -13,7 +13,7 @@ use crate::barrier::Barrier;
 use crate::clock::Window;
 use crate::finish;
 use crate::network::Network;
-use crate::outbox::Mail;
+use crate::outbox::{Emission, Mail};
 use crate::process::ProcessId;
 use crate::series::HeldSum;
 use crate::shard::Shard;
@@ -82,6 +82,18 @@ impl<W> Post<W> {
 /// Takes a lock, even if another thread panicked while holding it: that panic is reported elsewhere.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes packets in a row for the same shard to `put` together: with two threads all of them, under one lock.
+fn deliver<W>(
+    packets: &mut Vec<Emission<W>>,
+    owner: impl Fn(ProcessId) -> usize,
+    mut put: impl FnMut(usize, &[Emission<W>]),
+) {
+    for some in packets.chunk_by(|one, next| owner(one.process) == owner(next.process)) {
+        put(owner(some[0].process), some);
+    }
+    packets.clear();
 }
 
 /// State that the threads of a run share.
@@ -241,12 +253,10 @@ impl<W: Words> Worker<'_, W> {
     fn hand_over(&mut self, index: u64) {
         let (shared, post) = (self.shared, &self.shared.post);
         let (mail, remote) = (&post.packets[index as usize % 2], &mut self.shard.out.remote);
-        for emission in remote.ports.drain(..) {
-            lock(&mail[shared.owner(|bound| emission.process < bound.1)]).ports.push(emission);
-        }
-        for emission in remote.hosts.drain(..) {
-            lock(&mail[shared.owner(|bound| emission.process < bound.0)]).hosts.push(emission);
-        }
+        let owner = |of: ProcessId| shared.owner(|bound| of < bound.1);
+        deliver(&mut remote.ports, owner, |to, some| lock(&mail[to]).ports.extend_from_slice(some));
+        let owner = |of: ProcessId| shared.owner(|bound| of < bound.0);
+        deliver(&mut remote.hosts, owner, |to, some| lock(&mail[to]).hosts.extend_from_slice(some));
         let reports = self.shard.hosts.reports();
         if !reports.is_empty() {
             lock(&post.reports).append(reports);
