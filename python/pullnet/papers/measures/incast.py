@@ -98,8 +98,8 @@ def _idle_us(run: Run) -> float:
 
 
 def _bottleneck(run: Run) -> pl.DataFrame:
-    """The port that trimmed most."""
-    return run.result.ports.sort("trimmed").tail(1)
+    """The port with most trims, or without any trims the port with most packets."""
+    return run.result.ports.sort("trimmed", "data_packets").tail(1)
 
 
 def completion_curve(data: Data, experiment: str, first: bool = False) -> Measured:
