@@ -89,6 +89,7 @@ module ingress
       .out_valid(cell_valid), .out_ready(starts), .out_data({cell_ends_frame, cell_behind}), .held(waiting)
   );
 
+  logic cell_waits;  // the cell that is next was so in the cycle before
   logic busy, have_head, have_body, last_of_cell, ending, ends_frame, ends_frame_too, refused, body_used, more;
   logic [B-1:0] left;
   logic [4:0] number;  // cell of the frame
@@ -97,8 +98,9 @@ module ingress
   logic [3:0] placed;
 
   assign too_long = number > 5'(BODY_CELLS);
-  // The rest of a frame that is too long is read and thrown away.
-  assign refused = !busy && !asks && !begin_grant && too_long && cell_valid && beat_valid;
+  // The rest of a frame that is too long is read and thrown away. A cell waits for one cycle before: its last beat may have come
+  // late, and is read from block RAM in the third cycle behind that.
+  assign refused = !busy && !asks && !begin_grant && too_long && cell_valid && cell_waits && beat_valid;
   assign starts = begin_grant || refused;
   assign beat_pop = starts || busy;
   assign after = starts ? cell_behind : left;
@@ -146,6 +148,7 @@ module ingress
     end
   end
   always_ff @(posedge clk) begin
+    cell_waits <= cell_valid && !starts;
     left <= after - 1'b1;
     ends_frame_too <= ends_frame;
     if (place || !have_head) head <= have_spare ? spare : head_cell;

@@ -138,6 +138,7 @@ class Bench : Simulated {
           frame.gap = 0;
         }
         if (port.gap > 0) port.gap--;
+        else if (pace != 0 && random.one_in(60)) port.gap = static_cast<uint32_t>(random.next() % 40);  // within a frame, too
         else port.valid = pace == 0 || !random.one_in(6);
       }
       if (!port.valid) continue;

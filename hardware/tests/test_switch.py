@@ -7,6 +7,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 BEAT = 16
+MAX_FRAME = 1664
 
 
 def checksum(header: bytes) -> int:
@@ -53,10 +54,14 @@ async def start(dut: Any, flags: int = 0b1100) -> None:
         await write(dut, 0x50 + at, word)
 
 
-async def send(dut: Any, data: bytes) -> None:
-    """Give a frame to port 0."""
+async def send(dut: Any, data: bytes, late: int = 0) -> None:
+    """Give a frame to port 0, its last beat `late` cycles behind the others."""
     for at in range(0, len(data), BEAT):
         beat = data[at : at + BEAT]
+        if late and at + BEAT >= len(data):
+            dut.rx_valid.value = 0
+            for _ in range(late):
+                await FallingEdge(dut.clk)
         dut.rx_valid.value = 1
         dut.rx_last.value = int(at + BEAT >= len(data))
         dut.rx_empty.value = BEAT - len(beat)
@@ -167,3 +172,17 @@ async def a_wrong_check_sequence_is_counted_and_leaves_nothing(dut: Any) -> None
     await send(dut, good)
     assert await collect(dut, 1, 300) == [good]
     assert await counter(dut, 0, 4) == 2
+
+
+@cocotb.test()
+async def a_frame_that_is_too_long_goes_whole_whenever_its_beats_come(dut: Any) -> None:
+    """Its last cell has one to eight beats, the last of which comes late."""
+    await start(dut)
+    good = frame(1, 3, 77)
+    lengths = [MAX_FRAME + BEAT * beats for beats in range(1, 9)]
+    for length in lengths:
+        for late in (3, 8, 20):
+            await send(dut, frame(1, 3, length - len(frame(1, 3, 0))), late)
+            await send(dut, good)
+            assert await collect(dut, 1, 200) == [good], f"behind {length} B, the last beat {late} cycles late"
+    assert await counter(dut, 0, 4) == 3 * len(lengths)

@@ -10,7 +10,7 @@ mod layout;
 mod profile;
 mod reference;
 
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -25,6 +25,9 @@ pub(crate) use layout::checksum;
 pub use profile::{FIXED, PORTS, PROFILES, Profile, REFERENCE_PROFILES, ROUTES, Room, Route, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
+/// Longest message of a simulation that is shown. Bytes.
+const MESSAGE: u64 = 500;
+
 /// Reasons why a comparison failed.
 #[derive(Debug, Error)]
 pub enum Failure {
@@ -34,9 +37,9 @@ pub enum Failure {
     /// The simulation ended early, or communication failed.
     #[error("the simulation broke off: {0}")]
     Broken(#[from] io::Error),
-    /// The simulation sent an unknown report.
-    #[error("the simulation wrote the unknown record {0:#04x}")]
-    Unknown(u8),
+    /// The simulation wrote something else than a report: the message of a check in the RTL that does not hold.
+    #[error("the simulation wrote: {0}")]
+    Wrote(String),
     /// RTL and reference differ.
     #[error("RTL and reference disagree: {0}")]
     Disagree(#[from] Disagreement),
@@ -113,7 +116,7 @@ fn write_input(
 }
 
 fn follow<Q: Discipline<Slot>>(
-    mut from: impl Read,
+    mut from: impl BufRead,
     mut reference: Reference<Q>,
     mut frames: impl Iterator<Item = (usize, Given)>,
 ) -> Result<Tally, Failure> {
@@ -138,7 +141,7 @@ fn follow<Q: Discipline<Slot>>(
     }
 }
 
-fn read_report(from: &mut impl Read) -> Result<Report, Failure> {
+fn read_report(from: &mut impl BufRead) -> Result<Report, Failure> {
     let [what] = take(from)?;
     Ok(match what {
         b'R' => {
@@ -158,7 +161,11 @@ fn read_report(from: &mut impl Read) -> Result<Report, Failure> {
             Report::Counter(port, number, u32::from_le_bytes(value))
         }
         b'E' => Report::End(u64::from_le_bytes(take(from)?)),
-        other => return Err(Failure::Unknown(other)),
+        other => {
+            let mut line = vec![other];
+            from.take(MESSAGE).read_until(b'\n', &mut line)?;
+            return Err(Failure::Wrote(String::from_utf8_lossy(&line).trim_end().to_owned()));
+        }
     })
 }
 
