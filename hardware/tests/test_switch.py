@@ -175,7 +175,7 @@ async def a_wrong_check_sequence_is_counted_and_leaves_nothing(dut: Any) -> None
 
 
 @cocotb.test()
-async def a_frame_that_is_too_long_goes_whole_whenever_its_beats_come(dut: Any) -> None:
+async def a_frame_that_is_too_long_is_thrown_away_whole_whenever_its_beats_come(dut: Any) -> None:
     """Its last cell has one to eight beats, the last of which comes late."""
     await start(dut)
     good = frame(1, 3, 77)
