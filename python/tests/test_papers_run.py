@@ -33,6 +33,14 @@ def test_one_figure_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None
     assert all(f"{claim['id']}<br>" in page for claim in claims)
 
 
+def test_a_place_that_cannot_be_written_is_named_once_and_nothing_runs(pullnet: Pullnet, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    done = pullnet("reproduce", "ndp/21", "--smoke", "--out", "out")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "out/ndp-smoke: cannot be written: Not a directory" in done.stderr
+
+
 def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) -> None:
     pullnet("reproduce", "ndp/3", "--smoke", "--out", "out")
     summaries = sorted((tmp_path / "out").rglob("summary.json"))

@@ -15,6 +15,7 @@ from pullnet.papers.runs import warned
 from pullnet.runs.runner import interruptible
 from pullnet.runs.seeds import parse_seeds
 from pullnet.sweeps.progress import Asking, Tally
+from pullnet.sweeps.store import writing
 
 LEVEL_TEXT = {
     "smoke": "a few short runs only; most claims are not run",
@@ -48,6 +49,8 @@ def _order(
 
 
 def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
+    with writing(order.out):  # one error before hundreds of runs, each of which would have its own
+        order.out.mkdir(parents=True, exist_ok=True)
     tasks = order.tasks
     waiting = [task for task in tasks if not task.done]
     done, seconds = len(tasks) - len(waiting), sum(task.seconds for task in waiting)
