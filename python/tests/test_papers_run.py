@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import pullnet as library
+from pullnet.papers import calculations
 from pullnet.papers.judge import VERDICTS
 from pullnet.papers.model import Point
 from pullnet.papers.runs import Task, execute, warned
@@ -86,6 +87,17 @@ def test_who_is_asked_to_stop_keeps_what_is_done_and_goes_on_from_there(small: P
     assert 1 <= len(kept) < 8
     assert sorted(task.seed for task in execute(tasks, 2)) == list(range(1, 9))
     assert all((tasks[seed - 1].folder / "summary.json").stat().st_mtime_ns == at for seed, at in kept.items())
+
+
+def test_nothing_runs_beside_a_measurement_of_this_machine(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [Task("e", small, Point({}, {}), seed, tmp_path / str(seed)) for seed in (1, 2, 3)]
+    monkeypatch.setitem(calculations.ALL, "timed", lambda seed: {"done": [task.done for task in others]})
+    monkeypatch.setattr(calculations, "ALONE", {"timed"})
+    timed = Task("m", "timed", Point({}, {}), 1, tmp_path / "timed")
+    assert [task.experiment for task in execute([timed, *others], 2)] == ["e", "e", "e", "m"]
+    assert timed.run.numbers == {"done": [True, True, True]}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

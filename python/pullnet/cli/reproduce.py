@@ -28,13 +28,16 @@ def reproduce(
     out: Annotated[
         Path | None, out_directory("Where runs, figures and verdicts go; runs that are there are not repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs side by side.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Runs side by side; as many as there are processors.")
+    ] = None,
 ) -> None:
     """Run a paper's experiments and compare its claims with what comes out."""
     # Figures and statistics are large libraries that no other command needs.
     from pullnet.cli import papers
+    from pullnet.sweeps.local import processors
 
     if quick and smoke:
         raise InputError("--quick and --smoke: use one of them")
     level = "smoke" if smoke else "quick" if quick else "full"
-    papers.reproduce(what, level, seeds, out, jobs, as_json=as_json)
+    papers.reproduce(what, level, seeds, out, jobs or processors(), as_json=as_json)

@@ -5,7 +5,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from pullnet.results.directory import PARTIAL
 from pullnet.results.result import Result, load
 from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import run
-from pullnet.sweeps.local import NEVER, Stop, here, side_by_side
+from pullnet.sweeps.local import NEVER, Outcome, Stop, here, side_by_side
 
 NUMBERS = "numbers.json"
 """File with the results of a calculation, in its folder."""
@@ -67,6 +67,11 @@ class Task:
             return False
 
     @property
+    def alone(self) -> bool:
+        """Whether nothing may run beside it."""
+        return isinstance(self.work, str) and self.work in calculations.ALONE
+
+    @property
     def run(self) -> Run:
         """The run, done or not."""
         return Run(self.point.at, self.seed, self.folder)
@@ -109,14 +114,13 @@ def execute(
 ) -> Iterator[Task]:
     """Run what is not there yet; yield each task when its result is.
 
-    Errors of failed tasks are raised once all others are done. After a request to stop, tasks under way still finish.
+    Tasks that measure this machine come last, one after the other. Errors of failed tasks are raised once all others
+    are done. After a request to stop, tasks under way still finish.
     """
     waiting = [task for task in tasks if not task.done]
     yield from (task for task in tasks if task.done)
-    alone = jobs == 1 or len(waiting) < 2
-    found = here(_execute, waiting, stop) if alone else side_by_side(_execute, waiting, jobs, stop, tick)
     errors: list[str] = []
-    with closing(found):  # who leaves does not wait for what is under way
+    with closing(_carry_out(waiting, jobs, stop, tick)) as found:  # who leaves does not wait for what is under way
         for task, error in found:
             if error is None:
                 yield task
@@ -126,6 +130,17 @@ def execute(
                 raise error
     if errors:
         raise InputError(errors)
+
+
+def _carry_out(
+    tasks: list[Task], jobs: int, stop: Stop, tick: Callable[[], None]
+) -> Generator[tuple[Task, Outcome], None, None]:
+    together = [task for task in tasks if not task.alone]
+    if jobs == 1 or len(together) < 2:
+        yield from here(_execute, together, stop)
+    else:
+        yield from side_by_side(_execute, together, jobs, stop, tick)
+    yield from here(_execute, [task for task in tasks if task.alone], stop)
 
 
 def _execute(task: Task) -> None:

@@ -22,6 +22,11 @@ ALL: dict[str, Calculation] = {
 """Every public function of these modules is a calculation, by the name that `experiments.toml` uses."""
 
 
+ALONE = {name for name, function in ALL.items() if function.__module__ in (hardware.__name__, linux.__name__)}
+ALONE |= {"code_speed"}
+"""Calculations that take times on this machine, or all of it and a folder of their own: nothing runs beside them."""
+
+
 def sources() -> str:
     """Hash of everything that a calculation comes from: other texts' and other data's numbers are not taken for it."""
     local = b"\0".join(file.name.encode() + file.read_bytes() for file in data.local())
