@@ -4,6 +4,7 @@ rtl/short_fifo.sv
 rtl/deep_fifo.sv
 rtl/skid.sv
 rtl/round_robin.sv
+rtl/cell_turns.sv
 rtl/free_list.sv
 rtl/parser.sv
 rtl/cells.sv

@@ -1,8 +1,8 @@
   // A frame that goes into service leaves within a bound, if the memory grants a cell within GRANT cycles and the
-  // releaser takes one within RELEASE (round_robin has proofs of both), the queue listens within two cycles (trim_queue has a
+  // releaser takes one within RELEASE (cell_turns and round_robin have proofs), the queue listens within two cycles (trim_queue has a
   // proof), and the line takes a beat within LINE.
   // Proved by a potential: it falls in each cycle until the last beat of the frame is on the line.
-  localparam int GRANT = 4;
+  localparam int GRANT = 7;
   localparam int RELEASE = 4;
   localparam int LINE = 2;
   localparam int LONGEST = 2 * BANKS + 1;  // beats of the longest frame here: three cells
@@ -18,9 +18,9 @@
 
   logic [3:0] grant_wait, release_wait, line_wait;
   logic turn_waited;  // the queue takes in one frame before it listens
-  logic asked;  // a grant comes one cycle behind a request, and none follows another at once
+  logic asked;  // a grant comes one cycle behind a request, and none follows another at once but where it may
   always_ff @(posedge clk) begin
-    asked <= !rst && begin_request && !begin_grant;
+    asked <= !rst && begin_request && (!begin_grant || begin_again);
     turn_waited <= !rst && wants && !turn;
     grant_wait <= !rst && begin_request && !begin_grant ? grant_wait + 1'b1 : '0;
     release_wait <= !rst && release_valid && !release_ready ? release_wait + 1'b1 : '0;

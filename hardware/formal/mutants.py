@@ -30,6 +30,8 @@ MUTANTS = [
         "& (~first + 1'b1) : '0",
         "& (~first + 1'b1) & {1'b0, {(N - 1) {1'b1}}} : '0",
     ),
+    ("cell_turns", "counts a request that a grant has met", "request & ~grant)", "request)"),
+    ("cell_turns", "lets a port begin for ever", "stayed ? '0 : grant", "grant"),
     ("free_list", "gives a number out twice", "fresh <= fresh + WIDTH'(STEP);", "fresh <= fresh;"),
     ("free_list", "throws numbers away that come back", "out_ready && fresh_left == 0", "out_ready"),
     ("tail_queue", "takes frames without room", "keeps = takes && fits;", "keeps = takes;"),
@@ -61,6 +63,7 @@ MUTANTS = [
         "final_bank <= B'(cell_beats - 1'b1);",
         "final_bank <= B'(cell_beats - 2'd2);",
     ),
+    ("egress", "begins again without room for it", "room_then > ($clog2(DEPTH) + 1)'(BANKS) && !rst;", "!rst;"),
     ("egress", "says that a frame has left when it is not its turn", "wants && turn;", "wants;"),
     ("admission", "sends frames back to where they came from", "    to_mask &= others;\n", ""),
     (

@@ -20,6 +20,7 @@ TASKS = {
     "header_plan": ("", 3),
     "skid": ("-G WIDTH=4", 4),
     "round_robin": ("-G N=4", 3),
+    "cell_turns": ("-G N=4", 3),
     "tail_queue": ("-G DEPTH=4", 3),
     "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
     "releaser": ("-G SOURCES=3 -G COPIES=2 -G HEADS=4", 3),
@@ -30,6 +31,7 @@ TASKS = {
 PARTS = {"deep_fifo": ["short_fifo.sv"], "free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
 # The same for larger modules, whose parts are proved by themselves only.
 LARGE = {
+    "cell_turns": ["round_robin.sv"],
     "releaser": ["round_robin.sv"],
     "egress": ["short_fifo.sv", "deep_fifo.sv", "header_plan.sv", "rewrite.sv"],
     "admission": ["short_fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],

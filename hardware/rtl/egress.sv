@@ -20,6 +20,7 @@ module egress
     output frame_t done_frame,
     // The packet memory: a cell begins in the cycle of its grant, one behind that of the request.
     output logic begin_request,
+    output logic begin_again,  // the cell has one beat, and the next frame's first cell may begin right behind it
     input logic begin_grant,
     output logic [$clog2(BANKS)-1:0] read_bank,
     output cell_t read_cell,
@@ -89,6 +90,8 @@ module egress
       room <= room_then;
       has_room <= room_then >= ($clog2(DEPTH) + 1)'(BANKS);
     end
+    begin_again <= reading && last_cell && cell_beats == 1 && !begin_grant && service == WAITING
+        && upcoming_beats > 11'(BANKS) && room_then > ($clog2(DEPTH) + 1)'(BANKS) && !rst;
     if (service == COMING) begin
       upcoming <= frame;
       upcoming_beats <= 11'((frame.len + len_t'(BYTES - 1)) / len_t'(BYTES));

@@ -64,7 +64,7 @@ module host_switch
   logic [PORTS-1:0] head_ready, head_gnt, body_ready, body_gnt;
   cell_t free_head, free_body;
   logic free_head_valid, free_body_valid;
-  logic [PORTS-1:0] write_request, write_grant, read_request, read_grant;
+  logic [PORTS-1:0] write_again, read_again, write_request, write_grant, read_request, read_grant;
   logic [PORTS-1:0][B-1:0] read_bank;
   cell_t [PORTS-1:0] write_cell, read_cell;
   logic [PORTS-1:0][W-1:0] write_data, read_data;
@@ -118,19 +118,8 @@ module host_switch
   cells #(.W(W), .PORTS(PORTS), .CELLS(1024)) memory (
       .clk, .write_begins(write_grant), .write_cell, .write_data, .read_begins(read_grant), .read_cell, .read_bank, .read_data
   );
-  // Grants of the packet memory leave from registers. A port that was granted does not know it yet when it asks in the
-  // cycle behind its request.
-  logic [PORTS-1:0] write_turn, read_turn;
-  round_robin #(.N(PORTS)) write_turns (
-      .clk, .rst, .enable(1'b1), .request(write_request & ~write_grant), .grant(write_turn)
-  );
-  round_robin #(.N(PORTS)) read_turns (
-      .clk, .rst, .enable(1'b1), .request(read_request & ~read_grant), .grant(read_turn)
-  );
-  always_ff @(posedge clk) begin
-    write_grant <= rst ? '0 : write_turn;
-    read_grant <= rst ? '0 : read_turn;
-  end
+  cell_turns #(.N(PORTS)) write_turns (.clk, .rst, .request(write_request), .again(write_again), .grant(write_grant));
+  cell_turns #(.N(PORTS)) read_turns (.clk, .rst, .request(read_request), .again(read_again), .grant(read_grant));
 
   admission #(.PORTS(PORTS), .NDP(NDP), .FIXED(FIXED), .ROUTES(ROUTES), .LEARNED(LEARNED), .HEADS(HEADS)) admit (
       .clk, .rst, .cfg, .fixed, .routes, .in_valid, .in_ready, .in, .coin, .enqueue, .enqueue_ready, .offered, .offered_fit,
@@ -147,7 +136,7 @@ module host_switch
         .rx_last(rx_last[p]), .rx_empty(rx_empty[p]), .rx_wrong(rx_wrong[p]),
         .head_ready(head_ready[p]), .head_valid(head_gnt[p]), .head_cell(free_head),
         .body_ready(body_ready[p]), .body_valid(body_gnt[p]), .body_cell(free_body),
-        .begin_request(write_request[p]), .begin_grant(write_grant[p]), .write_cell(write_cell[p]),
+        .begin_request(write_request[p]), .begin_again(write_again[p]), .begin_grant(write_grant[p]), .write_cell(write_cell[p]),
         .write_data(write_data[p]),
         .out_valid(in_valid[p]), .out_ready(in_ready[p]), .out(in[p])
     );
@@ -171,7 +160,7 @@ module host_switch
     egress #(.W(W), .DEPTH(TX_DEPTH)) way_out (
         .clk, .rst, .cfg, .wants(wants[p]), .turn(turn[p]), .next(next[p]), .next_valid(taken[p]),
         .frame(serving[p]), .done(done[p]), .done_frame(done_frame[p]),
-        .begin_request(read_request[p]), .begin_grant(read_grant[p]), .read_bank(read_bank[p]), .read_cell(read_cell[p]), .read_data(read_data[p]),
+        .begin_request(read_request[p]), .begin_again(read_again[p]), .begin_grant(read_grant[p]), .read_bank(read_bank[p]), .read_cell(read_cell[p]), .read_data(read_data[p]),
         .release_valid(release_valid[p]), .release_ready(release_ready[p]), .released(released[p]),
         .tx_valid(tx_valid[p]), .tx_ready(tx_ready[p]), .tx_data(tx_data[p]), .tx_last(tx_last[p]),
         .tx_empty(tx_empty[p])

@@ -24,6 +24,7 @@ module ingress
     input cell_t body_cell,
     // The packet memory: a cell begins in the cycle of its grant, one behind that of the request.
     output logic begin_request,
+    output logic begin_again,  // the cell has one beat, and a cell waits that may begin right behind it
     input logic begin_grant,
     output cell_t write_cell,
     output logic [W-1:0] write_data,
@@ -141,6 +142,8 @@ module ingress
       if (place) number <= '0;
       else if (last_of_cell && !too_long) number <= number + 1'b1;
       asks <= (asks && !begin_grant) || (more && placed <= 4'd3 && next_cell);
+      begin_again <= !starts && !place && cell_valid && cell_behind == '0 && waiting > ($clog2(CELLS) + 1)'(1) && have_spare
+          && placed <= 4'd3;
       if (place) have_head <= have_spare || head_valid;
       else have_head <= have_head || head_valid;
       have_spare <= have_head && !place && (have_spare || head_valid);
