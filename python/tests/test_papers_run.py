@@ -11,7 +11,7 @@ import pullnet as library
 from pullnet.papers import calculations
 from pullnet.papers.judge import VERDICTS
 from pullnet.papers.model import Point
-from pullnet.papers.runs import Task, execute, warned
+from pullnet.papers.runs import Task, execute, running_time, warned
 
 from .conftest import Pullnet
 
@@ -98,6 +98,11 @@ def test_nothing_runs_beside_a_measurement_of_this_machine(
     timed = Task("m", "timed", Point({}, {}), 1, tmp_path / "timed")
     assert [task.experiment for task in execute([timed, *others], 2)] == ["e", "e", "e", "m"]
     assert timed.run.numbers == {"done": [True, True, True]}
+
+
+def test_the_time_announced_counts_what_runs_alone_in_full(tmp_path: Path) -> None:
+    tasks = [Task("e", name, Point({}, {}), 1, tmp_path, 60) for name in ("linux_calls", "code_order", "code_limits")]
+    assert [running_time(tasks, jobs) for jobs in (1, 2)] == [180, 120]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

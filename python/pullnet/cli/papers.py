@@ -11,7 +11,7 @@ from pullnet.papers import model, own, page, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
 from pullnet.papers.reproduce import reproduce as run_order
-from pullnet.papers.runs import warned
+from pullnet.papers.runs import running_time, warned
 from pullnet.runs.runner import interruptible
 from pullnet.runs.seeds import parse_seeds
 from pullnet.sweeps.progress import Asking, Tally
@@ -56,7 +56,7 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     done, seconds = len(tasks) - len(waiting), sum(task.seconds for task in waiting)
     log.print(f"{order.paper.title}: level {order.level} ({LEVEL_TEXT[order.level]})", highlight=False)
     runs = "1 run" if len(tasks) == 1 else f"{len(tasks)} runs"
-    log.print(f"{runs}, {_rest(done, seconds / 60 / order.jobs)}", highlight=False)
+    log.print(f"{runs}, {_rest(done, running_time(waiting, order.jobs) / 60)}", highlight=False)
     with Tally(order.paper.name, len(tasks), done, work=seconds) as tally:
         asking = Asking(tally, "stopping once the runs that have begun are done; the same command goes on from there")
         with interruptible(asking):

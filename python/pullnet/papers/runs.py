@@ -109,6 +109,11 @@ def _text_of(work: Path | str) -> str:
     return work.read_text(encoding="utf-8") if isinstance(work, Path) else calculations.sources()
 
 
+def running_time(tasks: list[Task], jobs: int) -> float:
+    """Return about how long tasks take with so many at a time; those that run alone come one by one. Unit: seconds."""
+    return sum(task.seconds if task.alone else task.seconds / jobs for task in tasks)
+
+
 def execute(
     tasks: list[Task], jobs: int, stop: Stop = NEVER, tick: Callable[[], None] = lambda: None
 ) -> Iterator[Task]:
