@@ -60,14 +60,20 @@ pub struct Covered {
 
 impl Covered {
     fn new((from, to): (&[u8], &[u8]), port: u16, header: &[u8; SEALED_HEADER]) -> Self {
-        let mut covered = Self { bytes: [0; 2 * 16 + 2 + SIGNED], long: 0 };
-        [from, to, &port.to_be_bytes(), &header[..SIGNED]].into_iter().for_each(|part| covered.push(part));
-        covered
+        match from.len() {
+            4 => Self::of::<4>(from, to, port, header),
+            _ => Self::of::<16>(from, to, port, header),
+        }
     }
 
-    fn push(&mut self, part: &[u8]) {
-        self.bytes[self.long..self.long + part.len()].copy_from_slice(part);
-        self.long += part.len();
+    /// Lengths are known at compile time, because a copy of unknown length costs a call.
+    fn of<const N: usize>(from: &[u8], to: &[u8], port: u16, header: &[u8; SEALED_HEADER]) -> Self {
+        let (mut bytes, long) = ([0; 2 * 16 + 2 + SIGNED], 2 * N + 2 + SIGNED);
+        bytes[..N].copy_from_slice(&from[..N]);
+        bytes[N..2 * N].copy_from_slice(&to[..N]);
+        bytes[2 * N..][..2].copy_from_slice(&port.to_be_bytes());
+        bytes[2 * N + 2..long].copy_from_slice(&header[..SIGNED]);
+        Self { bytes, long }
     }
 
     /// Its bytes.

@@ -1,10 +1,8 @@
 //! The keys of a running host: the key that it sends under, and the counters received under each.
 
 use std::collections::BTreeMap;
-use std::hash::RandomState;
 use std::net::SocketAddr;
 
-use hashbrown::HashMap;
 use pullnet_units::Instant;
 use pullnet_wire::{Seal, Sealed};
 
@@ -110,14 +108,15 @@ pub(crate) struct Vault {
     /// Number of salts used since the start.
     salts: u32,
     keys: Keys,
-    peers: HashMap<SocketAddr, Peer, RandomState>,
+    /// Only those with keys, so that no stranger can make the search longer.
+    peers: BTreeMap<SocketAddr, Peer>,
     unknown: Budget,
     taken: u64,
 }
 
 impl Vault {
     pub fn new(own: SocketAddr, start: [u8; 9], keys: Keys) -> Self {
-        let (unknown, peers) = (Budget::new(DERIVATIONS), HashMap::default());
+        let (unknown, peers) = (Budget::new(DERIVATIONS), BTreeMap::new());
         let mut vault = Self { own, start, salts: 0, keys: Keys::default(), peers, unknown, taken: 0 };
         vault.set_keys(keys);
         vault
