@@ -1,11 +1,8 @@
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use core::hash::BuildHasher;
+use alloc::collections::{BTreeMap, VecDeque};
 
-use hashbrown::HashMap;
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
-use rustc_hash::FxBuildHasher;
 
 /// A connection is noted again at most this many times per time-wait.
 const NOTES: u64 = 64;
@@ -14,23 +11,24 @@ const NOTES: u64 = 64;
 ///
 /// All are remembered equally long, so they are forgotten in the order in which they were noted.
 #[derive(Clone, Debug)]
-pub struct Finished<S = FxBuildHasher> {
+pub struct Finished {
     /// Every connection is remembered for this time, and longer by [`Finished::fresh`].
     remembered: Picos,
     /// `None` as long as no connection has ended: a host of a large network may have few.
-    noted: Option<Box<Noted<S>>>,
+    noted: Option<Box<Noted>>,
 }
 
 /// Connections of a [`Finished`].
 #[derive(Clone, Default, Debug)]
-struct Noted<S> {
-    /// Time of the latest note of each connection.
-    latest: HashMap<(HostAddr, ConnId), Instant, S>,
+struct Noted {
+    /// Time of the latest note of each connection. A hash map would grow once more, long after the number of connections
+    /// has stopped growing: entries come and go all the time, and each may leave its place unusable.
+    latest: BTreeMap<(HostAddr, ConnId), Instant>,
     /// Every note, oldest first; a note is skipped if the connection has been noted again since.
     notes: VecDeque<(Instant, HostAddr, ConnId)>,
 }
 
-impl<S: BuildHasher + Default> Finished<S> {
+impl Finished {
     /// Remembers each connection for at least `remembered`.
     pub fn new(remembered: Picos) -> Self {
         Self { remembered, noted: None }
@@ -104,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_forgotten_that_long_after_it_was_last_spoken_to() {
-        let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
+        let mut finished = Finished::new(Picos(6400));
         finished.note(Instant(1000), PEER, CONN);
         finished.note(Instant(5000), PEER, CONN);
         finished.expire(Instant(11_499));
@@ -115,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_late_packets_takes_no_memory_and_none_is_forgotten_early() {
-        let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
+        let mut finished = Finished::new(Picos(6400));
         (0..=99).for_each(|at| finished.note(Instant(at), PEER, CONN));
         assert_eq!(finished.len(), 1);
         finished.expire(Instant(99 + 6400));

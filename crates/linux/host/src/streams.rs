@@ -1,7 +1,7 @@
 //! All streams of a host, by id, by name and by the transport's slots.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::RandomState;
 
 use hashbrown::HashMap;
@@ -12,7 +12,7 @@ use crate::handle::StreamId;
 use crate::stream::Stream;
 
 /// The name of a stream at both hosts: the peer, the opener's number, and whether this host is the opener.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Name {
     pub peer: HostAddr,
     pub number: u32,
@@ -58,7 +58,7 @@ pub(crate) struct Tag {
 /// Tags of ended streams, for late packets about them: the latest only.
 #[derive(Default, Debug)]
 pub(crate) struct PastTags {
-    tags: HashMap<Name, Tag, RandomState>,
+    tags: BTreeMap<Name, Tag>,
     order: VecDeque<Name>,
 }
 

@@ -51,9 +51,9 @@ pub struct Endpoint<C: Control, S = FxBuildHasher> {
     rules: Rules,
     control: C::Rules,
     /// Ended connections that late packets may not open again.
-    received: Finished<S>,
+    received: Finished,
     /// Ended connections whose number may not be used again yet.
-    sent: Finished<S>,
+    sent: Finished,
     timers: Timers<FlowTimer>,
     /// Silence after which a receiver forgets the connection.
     silence: Picos,

@@ -60,15 +60,15 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     senders: Connections<Sender, S>,
     rules: Rules,
     /// Ended connections that late packets may not open again.
-    received: Finished<S>,
+    received: Finished,
     /// Ended connections whose number may not be used again yet.
-    sent: Finished<S>,
+    sent: Finished,
     timers: Timers<Timer>,
     host: HostInfo,
     /// Packets refused because no conforming peer can have sent them.
     refused: u64,
     /// Connections that this host dismissed. Late packets may not open them again either.
-    dismissed: Finished<S>,
+    dismissed: Finished,
     peers: Peers,
 }
 
