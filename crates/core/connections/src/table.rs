@@ -39,7 +39,9 @@ impl<T, S: BuildHasher> Connections<T, S> {
 
     /// A connection by its name.
     pub fn get(&self, peer: HostAddr, conn: ConnId) -> Option<&T> {
-        let slot = *self.by_key.get(&(peer, conn))?;
+        let key = (peer, conn);
+        let latest = self.latest.and_then(|(latest, slot)| (latest == key).then_some(slot));
+        let slot = latest.or_else(|| self.by_key.get(&key).copied())?;
         self.slots[slot as usize].as_ref()
     }
 

@@ -14,6 +14,9 @@ pub fn crc32c(parts: &[&[u8]]) -> u32 {
 #[cfg(feature = "accelerated")]
 #[must_use]
 pub fn crc32c(parts: &[&[u8]]) -> u32 {
+    if let [whole] = parts {
+        return crc_fast::crc32_iscsi(whole);
+    }
     let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
     parts.iter().for_each(|part| digest.update(part));
     digest.finalize() as u32
@@ -21,10 +24,14 @@ pub fn crc32c(parts: &[&[u8]]) -> u32 {
 
 /// The sum of RFC 1071 over 16-bit words: 0 for an IPv4 header whose checksum is right.
 pub(crate) fn internet_checksum(header: &[u8]) -> u16 {
-    let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
-    let sum: u32 = words.sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
+    // 2^16 is 1 modulo 2^16 - 1: words of 32 bits have the same sum.
+    let (words, rest) = header.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().chain([&last]).map(|word| u64::from(u32::from_be_bytes(*word)));
+    let sum: u64 = words.sum();
+    let fold = |sum: u64| (sum & 0xffff) + (sum >> 16);
+    !fold(fold(fold(fold(sum)))) as u16
 }
 
 #[cfg(test)]
@@ -57,6 +64,24 @@ mod tests {
                 "{length} bytes"
             );
         }
+    }
+
+    #[test]
+    fn the_internet_checksum_of_any_length_is_the_sum_of_its_16_bit_words() {
+        let bytes: [u8; 3_000] =
+            core::array::from_fn(|index| if index < 1_500 { 0xff } else { (index * 31) as u8 });
+        for (start, end) in (0..3_000).map(|end| (end / 2, end)).chain([(0, 0), (0, 1_500), (1, 3_000)]) {
+            let words = bytes[start..end].chunks(2).map(|pair| {
+                let low = pair.get(1).copied().unwrap_or(0);
+                u32::from(u16::from_be_bytes([pair[0], low]))
+            });
+            let sum = words.fold(0, |sum, word| {
+                let sum = sum + word;
+                (sum & 0xffff) + (sum >> 16)
+            });
+            assert_eq!(internet_checksum(&bytes[start..end]), !(sum as u16), "bytes {start} to {end}");
+        }
+        assert_eq!(internet_checksum(&[0; 20]), 0xffff);
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn find_udp(frame: &[u8], port: u16) -> Result<(Ip, usize), Refused> {
 
 pub(crate) fn route_of(frame: &[u8], ip: Ip, udp: usize) -> Route {
     let (from, to) = ip.addresses(frame);
-    let mac = |at: usize| Mac(core::array::from_fn(|byte| frame[at + byte]));
+    let mac = |at: usize| Mac(frame[at..].first_chunk().copied().unwrap_or_default());
     Route {
         from_mac: mac(6),
         to_mac: mac(0),

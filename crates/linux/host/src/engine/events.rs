@@ -13,6 +13,8 @@ use crate::streams::Name;
 impl<C: Carrier> Engine<C> {
     /// Handles the events of the transport. `arrived`: stream and payload of the packet handled just now, if it was whole.
     pub(super) fn handle_events(&mut self, now: Instant, arrived: Option<(u32, &[u8])>) {
+        // An ACK of many packets causes as many events in a row; what they mean for the stream is worked out once.
+        let mut acked = None;
         while let Some(event) = self.transport.poll_event() {
             match event {
                 Event::Opened { slot, peer, conn } => self.receiving_opened(slot, peer, conn),
@@ -26,7 +28,10 @@ impl<C: Carrier> Engine<C> {
                     let index = self.streams.by_slot(slot);
                     index.into_iter().for_each(|index| self.sender_silent(now, index));
                 }
-                Event::Acked { to, conn, .. } => self.acked(to, conn),
+                Event::Acked { to, conn, .. } => {
+                    let others = acked.replace((to, conn)).filter(|others| *others != (to, conn));
+                    others.into_iter().for_each(|(to, conn)| self.acked(to, conn));
+                }
                 Event::Completed { to, conn, .. } => self.sending_complete(now, to, conn),
                 Event::Failed { to, conn, reason, .. } => self.sending_failed(now, to, conn, reason),
                 Event::TimedOut { to, conn, .. } => {
@@ -42,6 +47,7 @@ impl<C: Carrier> Engine<C> {
                 }
             }
         }
+        acked.into_iter().for_each(|(to, conn)| self.acked(to, conn));
     }
 
     fn receiving_opened(&mut self, slot: u32, peer: HostAddr, conn: ConnId) {

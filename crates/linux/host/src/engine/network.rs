@@ -119,9 +119,11 @@ impl<C: Carrier> Engine<C> {
 
     /// Hands a packet of a stream to the transport, one ACK for each packet that it reports.
     fn hand_over(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
+        let Some(peer) = self.streams.get(index).map(|stream| stream.peer) else { return };
         for seq in arrived.packet.shape.also() {
             let packet = Packet { shape: Shape::Ack { seq, also: 0, pull: None }, ..arrived.packet };
-            self.hand_over_one(now, index, &Arrived { packet, ..*arrived });
+            let one = C::received(&self.form, &Arrived { packet, ..*arrived }, peer, self.options.paths);
+            one.into_iter().for_each(|one| self.transport.handle(now, one));
         }
         self.hand_over_one(now, index, arrived);
     }

@@ -53,7 +53,9 @@ impl Outgoing {
                 self.seal();
             }
             if self.tail.capacity() == 0 {
-                self.tail = pool.take(rest.len().min(pool.room()));
+                // What the limit holds back follows soon: the packet will be full.
+                let more = bytes.len() - taken.len();
+                self.tail = pool.take((rest.len() + more).min(pool.room()));
             }
             let (fits, more) = rest.split_at(rest.len().min(pool.room() - self.tail.len()));
             self.tail.extend_from_slice(fits);
@@ -186,6 +188,16 @@ mod tests {
         late.finish();
         assert_eq!(offers(&mut late), [(0, true)]);
         assert_eq!(offers(&mut late), []);
+    }
+
+    #[test]
+    fn a_packet_that_the_limit_cuts_short_has_room_for_the_rest() {
+        let (mut out, mut pool) = (Outgoing::default(), Pool::new(10));
+        assert_eq!(out.write(&[1; 30], 23, &mut pool), 23);
+        assert!(out.tail.len() == 3 && out.tail.capacity() >= 10, "{} B", out.tail.capacity());
+        let mut short = Outgoing::default();
+        assert_eq!(short.write(&[1; 3], 23, &mut pool), 3);
+        assert!(short.tail.capacity() < 10, "a short packet takes a short buffer");
     }
 
     #[test]

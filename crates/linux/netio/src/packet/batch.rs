@@ -147,12 +147,23 @@ impl Batch {
     fn plan(&mut self) {
         self.departures.clear();
         let joins = self.bursts && self.pause.0 == 0;
+        // The frame before, if it has a flow.
+        let mut before: Option<(&[u8], Flow)> = None;
         for frame in 0..self.lengths.len() {
             let long = self.lengths[frame];
             if long == 0 {
                 continue;
             }
-            let flow = if joins { Flow::of(&self.memory[frame * self.slot..][..long], false) } else { None };
+            let bytes = &self.memory[frame * self.slot..][..long];
+            let flow = match before {
+                _ if !joins => None,
+                // Most frames have the same headers as the one before, lengths and checksum included.
+                Some((other, flow)) if other.len() == long && bytes.starts_with(&other[..flow.headers()]) => {
+                    Some(flow)
+                }
+                _ => Flow::of(bytes, false),
+            };
+            before = flow.map(|flow| (bytes, flow));
             let carried = flow.map_or(0, |flow| long - flow.headers());
             let same = flow.and_then(|_| self.departures.iter_mut().rev().find(|one| one.flow == flow));
             if let Some(burst) = same.filter(|burst| burst.takes(carried)) {
