@@ -26,10 +26,12 @@ pub fn crc32c(parts: &[&[u8]]) -> u32 {
 pub(crate) fn internet_checksum(header: &[u8]) -> u16 {
     // 2^16 is 1 modulo 2^16 - 1: words of 32 bits have the same sum.
     let (words, rest) = header.as_chunks::<4>();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    let words = words.iter().chain([&last]).map(|word| u64::from(u32::from_be_bytes(*word)));
-    let sum: u64 = words.sum();
+    let mut sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
+    if !rest.is_empty() {
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        sum += u64::from(u32::from_be_bytes(last));
+    }
     let fold = |sum: u64| (sum & 0xffff) + (sum >> 16);
     !fold(fold(fold(fold(sum)))) as u16
 }
