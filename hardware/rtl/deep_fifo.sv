@@ -9,7 +9,7 @@ module deep_fifo #(
 );
   localparam int A = $clog2(DEPTH);
   localparam int AHEAD = 4;  // as many as keep a word moving in each cycle
-  logic [WIDTH-1:0] words[DEPTH];
+  (* ram_style = "block" *) logic [WIDTH-1:0] words[DEPTH];
   logic [A-1:0] head, tail;
   logic push, load, loaded, front_ready;
   logic [WIDTH-1:0] word;

@@ -69,9 +69,10 @@ module ingress
       .clk, .rst, .cfg, .valid(take), .data(take_data), .last(take_last), .empty(take_empty), .wrong(take_wrong),
       .out_valid(parsed_valid), .out(parsed)
   );
-  short_fifo #(.WIDTH($bits(ticket_t)), .DEPTH(TICKETS)) ticket_fifo (
+  // In block RAM: two banks of LUT RAM with a multiplexer behind them are a fifth of this module.
+  deep_fifo #(.WIDTH($bits(ticket_t)), .DEPTH(TICKETS)) ticket_fifo (
       .clk, .rst, .in_valid(parsed_valid), .in_ready(parsed_ready), .in_data(parsed),
-      .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket), .held()
+      .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket), .waiting()
   );
 
   logic beats_ready, beat_valid, beat_pop;
