@@ -48,7 +48,17 @@ PINS = 32
 # Options for a whole switch. The placer `static` of nextpnr 0.11.1 makes wires shorter than `heap` by 30%, in half the
 # time; that of 0.7 comes to no end with a bus of 256 bits. With the other weights a third fewer wires are in conflict
 # after the first round.
-WHOLE = ["--placer", "static", "--router", "router2", "--router2-alt-weights", "--lpf", "synth/pins.lpf"]
+WHOLE = [
+    "--freq",
+    "90",
+    "--placer",
+    "static",
+    "--router",
+    "router2",
+    "--router2-alt-weights",
+    "--lpf",
+    "synth/pins.lpf",
+]
 # The oldest nextpnr that places whole switches so.
 OLDEST = (0, 11)
 # Reports of nextpnr.
@@ -134,10 +144,16 @@ def counted(stat: str) -> dict[str, Any]:
     }
 
 
+def with_one(table: int, pin: int) -> int:
+    """The table of a LUT of four inputs that gives with input number `pin` at 1 what `table` gives with it at 0."""
+    low = sum(1 << at for at in range(16) if not at >> pin & 1 and table >> at & 1)
+    return low | low << (1 << pin)
+
+
 def without_zeros(out: Path, name: str, netlist: Path) -> Path:
     """A netlist whose carry cells have no input that is constant 0: a constant 1 needs no wire, a 0 does.
 
-    Where such an input is made 1, its half of the cell's table is what the other half was.
+    The cell has two LUTs. The carry of each reads the first four bits of its table, by A and B alone.
     """
     wanted = path(out, name, "-without-zeros.json")
     if current(wanted, netlist):
@@ -147,11 +163,10 @@ def without_zeros(out: Path, name: str, netlist: Path) -> Path:
     for cell in (cell for cell in cells if cell["type"] == "CCU2C"):
         for half in "01":
             table = int(cell["parameters"][f"INIT{half}"], 2)
-            for bit, pin in enumerate("ABCD"):
+            for number, pin in enumerate("ABCD"):
                 if cell["connections"].get(pin + half) == ["0"]:
                     cell["connections"][pin + half] = ["1"]
-                    low = sum(1 << at for at in range(16) if not at >> bit & 1 and table >> at & 1)
-                    table = low | low << (1 << bit)
+                    table = with_one(table, number)
             cell["parameters"][f"INIT{half}"] = format(table, "032b")
     (HARDWARE / wanted).write_text(json.dumps(design), encoding="utf-8")
     return wanted
@@ -180,8 +195,8 @@ def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]
         switch = JOBS[name][0] == "top_ecp5"
         given = without_zeros(out, name, netlist) if switch else netlist
         command = [nextpnr(), "--um5g-85k", "--package", "CABGA756", "--speed", "8", "--json", str(given)]
-        command += WHOLE if switch else ["--lpf-allow-unconstrained"]
-        command += ["--freq", "100", "--timing-allow-fail", "--seed", "1", "--quiet", "--report", str(report)]
+        command += WHOLE if switch else ["--freq", "100", "--lpf-allow-unconstrained"]
+        command += ["--timing-allow-fail", "--seed", "1", "--quiet", "--report", str(report)]
         command += ["--log", str(log)]
         command += ["--textcfg", str(path(out, name, ".cfg"))] if whole else ["--no-route"]
         done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)

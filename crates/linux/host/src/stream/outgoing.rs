@@ -53,7 +53,7 @@ impl Outgoing {
                 self.seal();
             }
             if self.tail.capacity() == 0 {
-                // What the limit holds back follows soon: the packet will be full.
+                // The caller writes the rest as soon as the limit allows it, so a packet cut short by the limit will be full.
                 let more = bytes.len() - taken.len();
                 self.tail = pool.take((rest.len() + more).min(pool.room()));
             }

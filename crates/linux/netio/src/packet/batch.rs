@@ -157,7 +157,7 @@ impl Batch {
             let bytes = &self.memory[frame * self.slot..][..long];
             let flow = match before {
                 _ if !joins => None,
-                // Most frames have the same headers as the one before, lengths and checksum included.
+                // Most frames have the same headers as the frame before; then they belong to the same flow.
                 Some((other, flow)) if other.len() == long && bytes.starts_with(&other[..flow.headers()]) => {
                     Some(flow)
                 }
