@@ -2,7 +2,7 @@
 //! programs included; beside it the kernel's TCP over the same veth pair.
 //!
 //! As root: `cargo run --release --example throughput -p pullnet-daemon -- [MTU [MEGABYTES [SETTING=VALUE ...]]]`, with settings of a
-//! host file, such as `paths=1`; those of a table follow its name, as in `[ndp] burst=8`.
+//! host file, such as `paths=1`; those of a table follow its name, as in `'[ndp]' 'burst=8 packets'`.
 
 #[path = "../../host/examples/common/mod.rs"]
 mod common;

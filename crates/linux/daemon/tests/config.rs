@@ -3,7 +3,7 @@
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use pullnet_daemon::config::{HostFile, Level, Link, LogForm, MetricsPlace};
+use pullnet_daemon::config::{HostFile, Level, Link, LogForm, MetricsPlace, Usual};
 use pullnet_netio::{Dpdk, EalOptions};
 use pullnet_switch::config::Wait;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
@@ -57,6 +57,7 @@ fn a_file_comes_to_a_host() {
     assert_eq!(file.access.users, ["games", "news"]);
     assert_eq!((file.limits.connections, file.limits.send_buffer), (10, 64_000));
     assert_eq!((file.ndp.initial_window, file.ndp.timeout), (Packets(12), Picos::from_millis(2)));
+    assert_eq!(file.usual, Usual { window: false, burst: true });
     assert_eq!(file.capture.map(|capture| capture.snap), Some(Bytes(262_144)));
     assert_eq!(file.neighbours, [("fd00::2".parse().unwrap(), Mac([2, 0, 0, 0, 0, 2]))]);
 }

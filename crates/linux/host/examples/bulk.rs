@@ -2,7 +2,7 @@
 //! the kernel's TCP over the same veth pair.
 //!
 //! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [alone] [paths=8] [window=PACKETS]
-//! [burst=1]]]`; `singly` sends no bursts, `alone` leaves TCP out.
+//! [burst=PACKETS]]]`; `singly` sends no bursts, `alone` leaves TCP out.
 
 mod common;
 #[path = "../../netio/tests/common/mod.rs"]
@@ -32,9 +32,9 @@ struct Plan {
     wait: Wait,
     bursts: bool,
     paths: u16,
-    /// First window, and packets that follow each other on a path.
+    /// First window, and longest burst. Packets.
     window: Option<u32>,
-    burst: u32,
+    burst: Option<u32>,
 }
 
 fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
@@ -49,7 +49,7 @@ fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
     let rate = BitsPerSec::gbps(40);
     let mut engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) };
     engine.transport.initial_window = plan.window.map_or_else(|| engine.usual_window(), Packets);
-    engine.transport.burst = Packets(plan.burst);
+    engine.transport.burst = plan.burst.map_or_else(|| engine.usual_burst(), Packets);
     let neighbours = Neighbours::Kernel("eth".to_string());
     let options = HostOptions { neighbours, wait, ..HostOptions::new(engine) };
     Ok((
@@ -86,8 +86,8 @@ fn main() -> Outcome<()> {
         let value = arguments.iter().find_map(|text| text.strip_prefix(name)?.strip_prefix('='));
         value.map(str::parse::<u32>).transpose()
     };
-    let (paths, burst) = (setting("paths")?.unwrap_or(8) as u16, setting("burst")?.unwrap_or(1));
-    let window = setting("window")?;
+    let paths = setting("paths")?.unwrap_or(8) as u16;
+    let (window, burst) = (setting("window")?, setting("burst")?);
     let wait = if has("spin") { Wait::Spin } else { Wait::default() };
     let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths, window, burst };
     let veth = Veth::make(mtu).ok_or("network namespaces are needed")?;

@@ -36,8 +36,9 @@ settings! {
         initial_window: Packets = "30 packets" in "1 packets" => "65535 packets",
         /// How the packets of a connection are spread over the paths. Source: NDP section 3.1.1, permutation.
         paths: Spread = "permutation",
-        /// New packets in a row that take one path: a host sends them in one burst, which costs its processor less, and its paths
-        /// differ by at most one burst. Source: ours; NDP section 3.1.1, 1.
+        /// Longest burst: most new packets in a row that take one path, which costs a host less processor time. A connection
+        /// begins with a path for each packet. Bursts double with every 256 packets in a row that arrive whole; after one that
+        /// does not, each packet has its own path again. Source: ours; NDP section 3.1.1, 1.
         burst: Packets = "1 packets" in "1 packets" => "64 packets",
         /// Whether paths with outlying NACK ratios or losses are left out for a while. Source: NDP section 3.2.3.
         scoreboard: bool = true,

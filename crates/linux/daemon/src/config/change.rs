@@ -19,7 +19,7 @@ pub(crate) fn fixed(old: &HostFile, new: &HostFile) -> Vec<&'static str> {
         ("socket.path", old.access.path != new.access.path),
         ("socket.group", old.access.group != new.access.group),
         ("limits.ring", old.access.limits.ring != new.access.limits.ring),
-        ("ndp", old.ndp != new.ndp || old.usual_window != new.usual_window),
+        ("ndp", old.ndp != new.ndp || old.usual != new.usual),
         ("marks", old.marks != new.marks),
         ("capture", old.capture != new.capture),
         ("keys", old.keys.is_some() != new.keys.is_some()),

@@ -126,6 +126,15 @@ impl Default for Access {
     }
 }
 
+/// Settings of NDP that a host file leaves out, and that follow from the MTU of the host then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Usual {
+    /// The first window.
+    pub window: bool,
+    /// The longest burst.
+    pub burst: bool,
+}
+
 /// A host file, checked.
 ///
 /// Long: the settings of a daemon, each with its own meaning.
@@ -165,8 +174,8 @@ pub struct HostFile {
     pub user: String,
     /// Settings of NDP.
     pub ndp: NdpConfig,
-    /// Whether the first window follows from the MTU.
-    pub usual_window: bool,
+    /// What the file leaves to the host.
+    pub usual: Usual,
     /// DSCP values.
     pub marks: Marks,
     /// How much the host takes on.
@@ -207,7 +216,7 @@ pub fn shape() -> Shape {
         .with(one("socket", "Where applications find the daemon.", SocketSettings::FIELDS))
         .with(one("dpdk", "The environment of DPDK, with backend = \"dpdk\".", DpdkSettings::FIELDS))
         .with(one("limits", "How much the host takes on.", LimitSettings::FIELDS))
-        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host. If `initial_window` is left out, it is 270 kB in full packets, and no less than 30.", NdpConfig::FIELDS))
+        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host. If `initial_window` is left out, it is 270 kB in full packets, and no less than 30; if `burst` is left out, it is 64 kB in packets over AF_PACKET, and one packet elsewhere or with `bursts = false`.", NdpConfig::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
         .with(one("keys", "Keys that this host shares with others. With them, streams are encrypted.", KeysSettings::FIELDS))
@@ -222,7 +231,8 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
     let socket = table::<SocketSettings>(root, "socket");
     let limits = limits(root);
     let ndp = ndp(root);
-    let usual_window = !root.table("ndp", "...").is_some_and(|reader| reader.has("initial_window"));
+    let left_out = |setting| !root.table("ndp", "...").is_some_and(|reader| reader.has(setting));
+    let usual = Usual { window: left_out("initial_window"), burst: left_out("burst") };
     let marks = MarkSettings::marks(root);
     let neighbours = root.list("neighbour").iter().filter_map(neighbour).collect();
     let capture = if root.has("capture") { Some(table::<CaptureSettings>(root, "capture")?) } else { None };
@@ -248,7 +258,7 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
         metrics: metrics?,
         user: host.user,
         ndp: ndp?,
-        usual_window,
+        usual,
         marks: marks?,
         limits: engine_limits(&limits),
         neighbours,

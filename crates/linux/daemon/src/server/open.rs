@@ -41,11 +41,7 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<(EngineIo, 
             by_dpdk(file, device, interface.as_deref(), environment)?
         }
     };
-    let mut options = EngineOptions { keys, ..options(file, mac, mtu) };
-    if file.usual_window {
-        options.transport.initial_window = options.usual_window();
-    }
-    let options = options.started().map_err(Error::Engine)?;
+    let options = options(file, mac, mtu, keys).started().map_err(Error::Engine)?;
     let engine = Engine::new(options).map_err(Error::Engine)?;
     let io = match &file.capture {
         Some(settings) => Box::new(Recorder::new(io, &name, file.rate, settings)?),
@@ -149,8 +145,8 @@ fn receive_queues(interface: &str) -> usize {
 /// Further paths share sockets: each costs a file descriptor.
 const MOST_UDP_LABELS: u16 = 64;
 
-fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {
-    EngineOptions {
+fn options(file: &HostFile, mac: Mac, mtu: usize, keys: Option<Keys>) -> EngineOptions {
+    let mut options = EngineOptions {
         address: file.address,
         mac,
         port: file.port,
@@ -161,17 +157,48 @@ fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {
         limits: file.limits,
         neighbours: file.neighbours.clone(),
         paths: file.paths,
+        keys,
         ..EngineOptions::new(file.address)
+    };
+    if file.usual.window {
+        options.transport.initial_window = options.usual_window();
     }
+    // No other backend sends bursts.
+    if file.usual.burst && file.bursts && matches!(file.link, Link::Packet(_)) {
+        options.transport.burst = options.usual_burst();
+    }
+    options
 }
 
 #[cfg(test)]
 mod tests {
+    use pullnet_ndp::NdpConfig;
+
     use super::*;
 
     #[test]
     fn receive_queues_are_those_that_the_kernel_lists() {
         assert_eq!(receive_queues("lo"), 1);
         assert_eq!(receive_queues("no-such-interface"), 0);
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_follows_from_the_mtu_and_the_backend() {
+        let interface = "interface = \"eth\"\n";
+        let ndp = "[ndp]\ninitial_window = \"12 packets\"\nburst = \"3 packets\"\n";
+        let cases = [
+            (interface.to_owned(), 1500, (188, 43)),
+            (interface.to_owned(), 9000, (30, 7)),
+            (format!("{interface}bursts = false\n"), 1500, (188, 1)),
+            (format!("{interface}backend = \"xdp\"\n"), 1500, (188, 1)),
+            ("backend = \"udp\"\n".to_owned(), 1500, (188, 1)),
+            (format!("{interface}{ndp}"), 1500, (12, 3)),
+        ];
+        for (lines, mtu, expected) in cases {
+            let text = format!("address = \"10.0.0.1\"\nrate = \"10 Gbps\"\n{lines}");
+            let file = HostFile::read("host.toml", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));
+            let NdpConfig { initial_window, burst, .. } = options(&file, Mac::default(), mtu, None).transport;
+            assert_eq!((initial_window.0, burst.0), expected, "{lines} {mtu}");
+        }
     }
 }

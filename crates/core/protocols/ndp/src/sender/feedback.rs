@@ -92,6 +92,7 @@ impl Sender {
     #[inline(never)]
     pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
         self.patience.answers.note(false);
+        self.bursts.note(false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
         let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
@@ -144,6 +145,7 @@ impl Sender {
     fn on_feedback(&mut self, now: Instant, ack: bool) {
         self.last_heard = now;
         self.patience.answers.note(ack);
+        self.bursts.note(ack);
     }
 
     fn account_first(&mut self, rules: &Rules, seq: u32, first_time: bool) {

@@ -11,12 +11,14 @@ use pullnet_units::{Instant, Picos, Side};
 use crate::config::Rules;
 use crate::window::Window;
 
+mod bursts;
 mod feedback;
 mod patience;
 mod stream;
 mod timers;
 mod transmit;
 
+use bursts::Bursts;
 pub(crate) use patience::{Known, Patience};
 use stream::Payloads;
 pub(crate) use timers::Check;
@@ -62,6 +64,7 @@ pub(crate) struct Sender {
     expected_pulls: u32,
     /// Packets of the first window without an answer so far.
     first_unheard: u16,
+    bursts: Bursts,
     paths: PathSet,
     pub patience: Patience,
     acked_bytes: u64,
@@ -105,6 +108,7 @@ impl Sender {
             urgent: VecDeque::new(),
             expected_pulls: 0,
             first_unheard: push as u16,
+            bursts: Bursts::default(),
             paths,
             patience: Patience::new(Known::default()),
             acked_bytes: 0,

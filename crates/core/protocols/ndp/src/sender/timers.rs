@@ -71,6 +71,7 @@ impl Sender {
             slot.timeouts = slot.timeouts.saturating_add(1);
             slot.state = State::Urgent;
             self.paths.feedback(slot.path, Feedback::Loss);
+            self.bursts.note(false);
             self.urgent.push_back(seq);
             timed_out.push(seq);
         }

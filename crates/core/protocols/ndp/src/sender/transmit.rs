@@ -95,18 +95,24 @@ impl Sender {
             // Until now the receiver had nothing to answer.
             self.last_heard = cx.now;
         }
-        let path = self.path_before(cx.rules, seq).unwrap_or_else(|| self.paths.next(cx.chance));
+        let path = self.path_before(seq).unwrap_or_else(|| self.next_path(cx));
         self.counts.sent += 1;
         self.window.push(cx.now, path);
         Leaving { seq, path, pulled }
     }
 
-    /// The path of the packet before `seq`, if both are of one burst. If it has been acknowledged, the rest takes another path.
-    fn path_before(&mut self, rules: &Rules, seq: u32) -> Option<u16> {
-        if rules.burst == 1 || seq.is_multiple_of(rules.burst) {
+    /// The path of the packet before `seq`, if both are of one burst. If it has been acknowledged, the burst ends.
+    fn path_before(&mut self, seq: u32) -> Option<u16> {
+        if !self.bursts.goes_on() {
             return None;
         }
         self.window.get_mut(seq - 1).map(|slot| slot.path)
+    }
+
+    /// The path of the next burst.
+    fn next_path(&mut self, cx: &mut Context<'_>) -> u16 {
+        self.bursts.begin(cx.rules.burst);
+        self.paths.next(cx.chance)
     }
 
     /// Rule 7, end of data: the last packet is marked LAST. Every packet of the first window may open the connection.

@@ -1,8 +1,9 @@
 //! Paths of the sender's packets: NDP (SIGCOMM 2017), section 3.1, and bursts on one path.
 
 use crate::common::*;
-use pullnet_ndp::{NdpConfig, NdpHeader};
+use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_transport::FlowSpec;
+use pullnet_transport::script::Script;
 use pullnet_units::Packets;
 
 #[test]
@@ -14,24 +15,69 @@ fn first_window_spreads_over_all_paths() {
     assert_eq!(paths, (0..16).collect::<Vec<_>>());
 }
 
+/// Number of packets in a round, of which all are answered before the next one.
+const ROUND: u32 = 64;
+
+/// Paths of the packets that leave next.
+fn paths(s: &mut Script<NdpEndpoint>) -> Vec<u16> {
+    s.sent().iter().map(|sent| sent.packet.path).collect()
+}
+
+/// Answers all packets of round `round`, the first `trimmed` of them by NACKs, and pulls a whole round of new ones.
+fn answers(s: &mut Script<NdpEndpoint>, round: u32, trimmed: u32) {
+    let seqs = round * ROUND..(round + 1) * ROUND;
+    let answer = |seq: u32| word(if seq < round * ROUND + trimmed { nack(seq) } else { ack(seq) });
+    s.at(us(20 * u64::from(round + 1))).receives_all(seqs.map(answer));
+}
+
+/// Whether the packets lie in bursts of `length` packets, each on one path, and in no longer ones.
+fn are_bursts_of(paths: &[u16], length: usize) -> bool {
+    let all_alike = |length| paths.chunks(length).all(|burst| burst.iter().all(|path| *path == burst[0]));
+    all_alike(length) && !all_alike(2 * length)
+}
+
 #[test]
-fn the_packets_of_a_burst_take_one_path_and_paths_differ_by_one_burst() {
-    let config = NdpConfig { initial_window: Packets(64), burst: Packets(4), ..config() };
-    let mut s = host_with(&config);
-    s.opens(flow(200));
-    let mut sent = s.sent();
-    // Two packets of each burst are acknowledged before the rest of it leaves.
-    s.at(us(20)).receives_all((0..64).map(|seq| word(ack(seq)))).receives(word(pull(6)));
-    sent.extend(s.sent());
-    s.at(us(30)).receives_all((64..70).map(|seq| word(ack(seq)))).receives(word(pull(10)));
-    sent.extend(s.sent());
-    let paths: Vec<_> = sent.iter().map(|sent| sent.packet.path).collect();
-    assert_eq!(paths.len(), 74);
-    assert!(paths[..68].chunks(4).all(|burst| burst.iter().all(|path| *path == burst[0])), "{paths:?}");
-    let mut first: Vec<_> = paths[..64].chunks(4).map(|burst| burst[0]).collect();
-    first.sort_unstable();
-    assert_eq!(first, (0..16).collect::<Vec<_>>(), "every path once");
-    assert_eq!((paths[68], paths[70]), (paths[69], paths[71]), "parts of a burst");
+fn bursts_double_while_packets_arrive_whole_up_to_the_longest() {
+    let mut s = host_with(&NdpConfig { initial_window: Packets(ROUND), burst: Packets(8), ..config() });
+    s.opens(FlowSpec { size: None, ..flow(1) });
+    for round in 0..24 {
+        let length = 1 << (round / 4).min(3);
+        let paths = paths(&mut s);
+        assert_eq!(paths.len(), ROUND as usize);
+        assert!(are_bursts_of(&paths, length), "round {round}, {length}: {paths:?}");
+        answers(&mut s, round, 0);
+        s.receives(word(pull((round + 1) * ROUND)));
+    }
+}
+
+#[test]
+fn after_a_trimmed_packet_each_takes_a_path_of_its_own() {
+    let mut s = host_with(&NdpConfig { initial_window: Packets(ROUND), burst: Packets(64), ..config() });
+    s.opens(FlowSpec { size: None, ..flow(1) });
+    for round in 0..9 {
+        s.sent();
+        answers(&mut s, round, 0);
+        s.receives(word(pull((round + 1) * ROUND)));
+    }
+    assert!(are_bursts_of(&paths(&mut s), 4));
+    // The NACK comes first, and 63 ACKs behind it: too few to double anything.
+    answers(&mut s, 9, 1);
+    s.receives(word(pull(10 * ROUND)));
+    let again = paths(&mut s);
+    assert!(are_bursts_of(&again[1..], 1), "{again:?}");
+}
+
+#[test]
+fn without_longer_bursts_no_packet_follows_another_one() {
+    let mut s = host_with(&NdpConfig { initial_window: Packets(16), ..config() });
+    s.opens(FlowSpec { size: None, ..flow(1) });
+    for round in 0..40 {
+        let mut paths = paths(&mut s);
+        paths.sort_unstable();
+        assert_eq!(paths, (0..16).collect::<Vec<_>>());
+        s.at(us(20 * (round + 1))).receives_all((0..16).map(|seq| word(ack(16 * round as u32 + seq))));
+        s.receives(word(pull(16 * (round as u32 + 1))));
+    }
 }
 
 #[test]
