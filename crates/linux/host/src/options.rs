@@ -12,8 +12,12 @@ use crate::seal::Keys;
 
 /// Preamble, frame check sequence and gap: overhead of a frame on the line. Bytes.
 const LINE: usize = 24;
-/// A usual first window. Bytes.
-const FIRST_WINDOW: usize = 270_000;
+/// A usual first window at a link of 10 Gb/s. Bytes.
+const FIRST_WINDOW: u64 = 270_000;
+/// Rate at which it covers the time that hosts take to answer.
+const FIRST_WINDOW_AT: BitsPerSec = BitsPerSec::gbps(10);
+/// Range of usual first windows. Packets. More could overflow a receive ring of 1024 frames if two hosts send at once.
+const FIRST_WINDOWS: std::ops::RangeInclusive<u64> = 30..=512;
 /// A usual burst. Bytes.
 const LONGEST_BURST: usize = 65_535;
 /// Range of the MTU of a host. Bytes.
@@ -99,11 +103,14 @@ impl<T> EngineOptions<T> {
         Ok(Self { secret, seed, ..self })
     }
 
-    /// Packets of a first window of 270 kB, which is what 30 packets of 9000 B are. Where packets are shorter, 30 of them do not
-    /// cover the time that two hosts take to answer each other: a stream of 1500 B packets is three times as fast with this.
+    /// A first window that covers the time that two hosts take to answer each other: 270 kB, which is what 30 packets of 9000 B are,
+    /// and above 10 Gb/s as much more as the link is faster; 30 to 512 packets. A stream of 1500 B packets is three times as fast
+    /// with it as with 30 packets.
     #[must_use]
     pub fn usual_window(&self) -> Packets {
-        Packets((FIRST_WINDOW / self.payload_room().max(1)).max(30) as u32)
+        let faster = self.rate.get().max(FIRST_WINDOW_AT.get()) as f64 / FIRST_WINDOW_AT.get() as f64;
+        let packets = (FIRST_WINDOW as f64 * faster) as u64 / self.payload_room().max(1) as u64;
+        Packets(packets.clamp(*FIRST_WINDOWS.start(), *FIRST_WINDOWS.end()) as u32)
     }
 
     /// Bursts of 64 kB, the longest that the kernel takes at once, for backends that send any: a stream of 1500 B packets over

@@ -216,7 +216,7 @@ pub fn shape() -> Shape {
         .with(one("socket", "Where applications find the daemon.", SocketSettings::FIELDS))
         .with(one("dpdk", "The environment of DPDK, with backend = \"dpdk\".", DpdkSettings::FIELDS))
         .with(one("limits", "How much the host takes on.", LimitSettings::FIELDS))
-        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host. If `initial_window` is left out, it is 270 kB in full packets, and no less than 30; if `burst` is left out, it is 64 kB in packets over AF_PACKET, and one packet elsewhere or with `bursts = false`.", NdpConfig::FIELDS))
+        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host. If `initial_window` is left out, it is 270 kB in full packets up to 10 Gb/s, as much more as the link is faster beyond, and 30 to 512 packets; if `burst` is left out, it is 64 kB in packets over AF_PACKET, and one packet elsewhere or with `bursts = false`.", NdpConfig::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
         .with(one("keys", "Keys that this host shares with others. With them, streams are encrypted.", KeysSettings::FIELDS))

@@ -183,22 +183,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_leaves_out_follows_from_the_mtu_and_the_backend() {
-        let interface = "interface = \"eth\"\n";
-        let ndp = "[ndp]\ninitial_window = \"12 packets\"\nburst = \"3 packets\"\n";
+    fn what_a_file_leaves_out_follows_from_mtu_rate_and_backend() {
+        let packet = "interface = \"eth\"\n";
+        let xdp = "interface = \"eth\"\nbackend = \"xdp\"\n";
+        let singly = "interface = \"eth\"\nbursts = false\n";
+        let stated = "interface = \"eth\"\n[ndp]\ninitial_window = \"12 packets\"\nburst = \"3 packets\"\n";
         let cases = [
-            (interface.to_owned(), 1500, (188, 43)),
-            (interface.to_owned(), 9000, (30, 7)),
-            (format!("{interface}bursts = false\n"), 1500, (188, 1)),
-            (format!("{interface}backend = \"xdp\"\n"), 1500, (188, 1)),
-            ("backend = \"udp\"\n".to_owned(), 1500, (188, 1)),
-            (format!("{interface}{ndp}"), 1500, (12, 3)),
+            (10, 1500, packet, (188, 43)),
+            (1, 1500, packet, (188, 43)),
+            (25, 1500, packet, (470, 43)),
+            (10, 256, packet, (512, 64)),
+            (10, 9000, packet, (30, 7)),
+            (40, 9000, packet, (120, 7)),
+            (10, 1500, singly, (188, 1)),
+            (10, 1500, xdp, (188, 1)),
+            (10, 1500, "backend = \"udp\"\n", (188, 1)),
+            (10, 1500, stated, (12, 3)),
         ];
-        for (lines, mtu, expected) in cases {
-            let text = format!("address = \"10.0.0.1\"\nrate = \"10 Gbps\"\n{lines}");
+        for (rate, mtu, lines, expected) in cases {
+            let text = format!("address = \"10.0.0.1\"\nrate = \"{rate} Gbps\"\n{lines}");
             let file = HostFile::read("host.toml", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));
             let NdpConfig { initial_window, burst, .. } = options(&file, Mac::default(), mtu, None).transport;
-            assert_eq!((initial_window.0, burst.0), expected, "{lines} {mtu}");
+            assert_eq!((initial_window.0, burst.0), expected, "{rate} Gb/s, {mtu} B, {lines}");
         }
     }
 }
