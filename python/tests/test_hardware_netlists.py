@@ -1,16 +1,27 @@
-"""Changes of netlists between synthesis and placement keep what the cells do."""
+"""Netlists keep what their cells do, and a program that runs for hours says what it does."""
 
 import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 
-SYNTHESIS = Path(__file__).resolve().parents[2] / "hardware" / "synth" / "run.py"
+import pytest
+
+SYNTHESIS = Path(__file__).resolve().parents[2] / "hardware" / "synth"
 
 
-def test_a_lut_with_an_input_made_1_does_what_it_did_with_0() -> None:
-    spec = importlib.util.spec_from_file_location("synthesis", SYNTHESIS)
+def module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A program of the synthesis, with the modules beside it."""
+    monkeypatch.syspath_prepend(str(SYNTHESIS))
+    spec = importlib.util.spec_from_file_location(f"synthesis_{name}", SYNTHESIS / f"{name}.py")
     assert spec is not None and spec.loader is not None
-    synthesis = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(synthesis)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_a_lut_with_an_input_made_1_does_what_it_did_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    synthesis = module("run", monkeypatch)
     for table in range(0, 1 << 16, 7):
         for pin in range(4):
             changed = synthesis.with_one(table, pin)
@@ -19,3 +30,34 @@ def test_a_lut_with_an_input_made_1_does_what_it_did_with_0() -> None:
             # The carry: A and B of the first four bits, with C and D left out.
             carry = [at & ~(1 << pin) for at in range(4)]
             assert all((changed >> at ^ table >> low) & 1 == 0 for at, low in enumerate(carry)), (table, pin)
+
+
+PLACER = "Info: Running Static placer...\nInfo: iter=41 steplen=0.69 a=3.29 penalty=[0.00, 0.00]\n"
+ROUTER = "Info: Running router2...\nInfo:     iter=7 wires=600450 overused=6511 overuse=6557 archfail=NA\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("", "placing"),
+        (PLACER, "placing, round 41"),
+        (PLACER + "Info: Running router2...\n", "routing"),
+        (PLACER + ROUTER, "routing, round 7: 6,511 wires are wanted by two nets or more"),
+    ],
+)
+def test_a_log_tells_how_far_place_and_route_has_come(log: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module("progress", monkeypatch).stage(log) == expected
+
+
+def test_place_and_route_is_watched_until_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    progress = module("progress", monkeypatch)
+    monkeypatch.setattr(progress, "LOOK", 0.05)
+    monkeypatch.setattr(progress, "TELL", 0)
+    log = tmp_path / "route.log"
+    program = f"import sys, time; open({str(log)!r}, 'w').write({ROUTER!r}); time.sleep(2); sys.exit('out of wires')"
+    code, messages = progress.watched([sys.executable, "-c", program], tmp_path, log, "switch")
+    assert (code, messages.strip()) == (1, "out of wires")
+    told = capfd.readouterr().err
+    assert "switch: 0 min, routing, round 7" in told
