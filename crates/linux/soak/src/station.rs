@@ -49,7 +49,7 @@ impl Station {
         let keys = encrypted.then(|| keys::towards(address(number), peers));
         // The seed is another one at each start, and is mixed into the secret.
         let secret = Secret::new([0x5e; 16]);
-        let options = EngineOptions {
+        let mut options = EngineOptions {
             mac: mac(number),
             rate: RATE,
             seed,
@@ -57,6 +57,7 @@ impl Station {
             keys,
             ..EngineOptions::new(address(number))
         };
+        options.transport.burst = options.usual_burst();
         let frame = vec![0; options.mtu + pullnet_wire::ETHERNET];
         let mut engine = Engine::new(options).expect("the options are those of every host");
         engine.listen(SERVICE).expect("a new engine has no listener");

@@ -379,8 +379,11 @@ const VALUES: &[(&str, &[&str])] = &[
     ("most_probing", &["300 us", "20 ms"]),
 ];
 /// The same of settings that count only where the sender chooses the path.
-const PATHS: &[(&str, &[&str])] =
-    &[("paths", &["permutation", "random", "single", "scatter"]), ("scoreboard", &["true", "false"])];
+const PATHS: &[(&str, &[&str])] = &[
+    ("paths", &["permutation", "random", "single", "scatter"]),
+    ("scoreboard", &["true", "false"]),
+    ("burst", &["1 packets", "8 packets", "64 packets"]),
+];
 
 /// Lines with one value each for the settings in `values` that `protocol` has; `pick` chooses.
 fn settings(
