@@ -34,6 +34,7 @@ def lint() -> dict[str, Any]:
     """Verilator's warnings are errors, for both switches, both bus widths and what is placed and routed."""
     tops = [["host_switch"], ["host_switch", "-GNDP=0"], ["host_switch", "-GW=256"]]
     tops += [["top_ecp5"], ["top_ecp5", "-GPORTS=2"], ["top_ecp5", "-GW=256"]]
+    tops += [["top_ecp5", "-GPORTS=2", "-GW=256"]]
     for top in tops:
         files = ["-f", "files.f", "synth/top_ecp5.sv"]
         call(["verilator", "--lint-only", "-Irtl", *WARNINGS, "--top-module", *top, *files])
@@ -122,10 +123,11 @@ def wide(frames: str = "125000", clock: str = "150", *sizes: str) -> dict[str, A
     return {"frames": _frames(profiles), "disagreements": 0, **_rates("wide", clock, "100", sizes)}
 
 
-def two_ports(clock: str = "90", frames: str = "100", *sizes: str) -> dict[str, Any]:
-    """Line rate of the switch with two ports, as it is placed and routed whole."""
-    _switch("two-ports", "-GDATA_DEPTH=64", ports=2)
-    return _rates("two-ports", clock, frames, sizes)
+def two_ports(bits: str = "128", clock: str = "90", frames: str = "100", *sizes: str) -> dict[str, Any]:
+    """Line rate of the switch with two ports and a bus of so many bits, as it is placed and routed whole."""
+    name = f"two-ports-{bits}"
+    _switch(name, f"-GW={bits}", "-GDATA_DEPTH=64", ports=2)
+    return _rates(name, clock, frames, sizes)
 
 
 def published(switch: str = "ndp", clock: str = "200", frames: str = "12000", *sizes: str) -> dict[str, Any]:

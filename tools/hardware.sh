@@ -57,7 +57,8 @@ case "${1:-}" in
             step published ndp "$clock"
             step published reference "$clock"
         done
-        step two-ports 90 100 64-1514
+        step two-ports 128 90 100 64-1514
+        step two-ports 256 50 100 64-1514
         step proofs
         step mutants
         step synthesis
