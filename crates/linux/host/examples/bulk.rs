@@ -47,9 +47,9 @@ fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
     };
     let (mac, io, guard) = in_namespace(&veth.names[side], open)?;
     let rate = BitsPerSec::gbps(40);
-    let mut engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) };
-    engine.transport.initial_window = plan.window.map_or_else(|| engine.usual_window(), Packets);
-    engine.transport.burst = plan.burst.map_or_else(|| engine.usual_burst(), Packets);
+    let mut engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) }.sized();
+    engine.transport.initial_window = plan.window.map_or(engine.transport.initial_window, Packets);
+    engine.transport.burst = plan.burst.map_or(engine.transport.burst, Packets);
     let neighbours = Neighbours::Kernel("eth".to_string());
     let options = HostOptions { neighbours, wait, ..HostOptions::new(engine) };
     Ok((

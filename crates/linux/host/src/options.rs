@@ -66,6 +66,15 @@ impl EngineOptions {
     pub fn new(address: IpAddr) -> Self {
         Self::over(address, NdpConfig::default())
     }
+
+    /// These options with the first window and the longest burst that suit their MTU and rate, as the daemon has them over
+    /// AF_PACKET. [`EngineOptions::new`] has those of a scenario, 30 packets and one.
+    #[must_use]
+    pub fn sized(mut self) -> Self {
+        self.transport.initial_window = self.usual_window();
+        self.transport.burst = self.usual_burst();
+        self
+    }
 }
 
 impl<T> EngineOptions<T> {
@@ -207,4 +216,29 @@ impl Default for Limits {
 pub struct StreamOptions {
     /// Priority requested from the receiver: 0 is ordinary, higher numbers are pulled first.
     pub priority: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_follow_from_mtu_and_rate() {
+        let cases = [
+            (1500, 10, 188, 43),
+            (1500, 100, 512, 43),
+            (9000, 10, 30, 7),
+            (9000, 40, 120, 7),
+            (60_000, 10, 30, 1),
+        ];
+        for (mtu, gbps, window, burst) in cases {
+            let options = EngineOptions {
+                mtu,
+                rate: BitsPerSec::gbps(gbps),
+                ..EngineOptions::new([10, 0, 0, 1].into())
+            };
+            let NdpConfig { initial_window, burst: longest, .. } = options.sized().transport;
+            assert_eq!((initial_window.0, longest.0), (window, burst), "{mtu} B at {gbps} Gb/s");
+        }
+    }
 }
