@@ -130,6 +130,17 @@ def two_ports(bits: str = "128", clock: str = "90", frames: str = "100", *sizes:
     return _rates(name, clock, frames, sizes)
 
 
+def routed(bits: str = "256", frames: str = "300", *sizes: str) -> dict[str, Any]:
+    """Line rate of two ports at the clock that routing has reached, in whole MHz."""
+    name = {"128": "two-port switch", "256": "two-port switch of 256 bits"}[bits]
+    file = BUILD / "synthesis" / "synthesis.json"
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if "fmax_mhz" not in found.get(name, {}):
+        sys.exit(f'hardware: no clock is known of the {name}; `tools/hardware.sh route "{name}"` finds it')
+    clock = int(found[name]["fmax_mhz"])
+    return {"clock_mhz": clock, **two_ports(bits, str(clock), frames, *(sizes or ("64-1514",)))}
+
+
 def published(switch: str = "ndp", clock: str = "200", frames: str = "12000", *sizes: str) -> dict[str, Any]:
     """Lists sizes at which the model of the published design loses frames; `mixed` is 64 B beside 1514 B."""
     asked = sizes or tuple(str(size) for size in SIZES_OF_THE_STUDY)
@@ -230,6 +241,7 @@ STEPS: dict[str, Callable[..., dict[str, Any]]] = {
     "line-rate": line_rate,
     "wide": wide,
     "two-ports": two_ports,
+    "routed": routed,
     "published": published,
     "proofs": proofs,
     "mutants": mutants,
