@@ -39,7 +39,7 @@ fn start(veth: &Veth, side: usize, encrypted: bool) -> Result<(Host, PortGuard),
         let (mac, io) = (interface.mac, PacketSocket::open("eth", &PacketOptions::default())?);
         let rate = BitsPerSec::gbps(40);
         let keys = encrypted.then_some(keys);
-        let engine = EngineOptions { mac, mtu: MTU, rate, keys, ..EngineOptions::new(address(side)) };
+        let engine = EngineOptions { mac, mtu: MTU, rate, keys, ..EngineOptions::new(address(side)) }.sized();
         let neighbours = Neighbours::Kernel("eth".to_string());
         Ok((Host::start(io, HostOptions { neighbours, ..HostOptions::new(engine) }), guard))
     };
