@@ -41,11 +41,15 @@ def lint() -> dict[str, Any]:
     return {"linted": len(tops)}
 
 
+def _current(file: Path, made_from: list[Path]) -> bool:
+    """Whether a file is newer than everything that it is made from."""
+    return file.exists() and file.stat().st_mtime > max(path.stat().st_mtime for path in made_from)
+
+
 def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) -> None:
     """Build a simulation, unless it is newer than everything that it is made from."""
     program = BUILD / "bin" / name
-    made_from = [*HARDWARE.glob("rtl/*"), *HARDWARE.glob("sim/*"), HARDWARE / "files.f", Path(__file__)]
-    if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in made_from):
+    if _current(program, [*HARDWARE.glob("rtl/*"), *HARDWARE.glob("sim/*"), HARDWARE / "files.f", Path(__file__)]):
         return
     command = ["verilator", "-Irtl", "--cc", "--exe", "--build", "-j", "1", "-O3", "--x-assign", "fast", "-Wno-fatal"]
     # One file of C++ takes half the time of many with a precompiled header.
@@ -123,8 +127,18 @@ def wide(frames: str = "125000", clock: str = "150", *sizes: str) -> dict[str, A
     return {"frames": _frames(profiles), "disagreements": 0, **_rates("wide", clock, "100", sizes)}
 
 
+# The switches of two ports that are placed and routed whole, by the width of their bus.
+TWO_PORTS = {"128": "two-port switch", "256": "two-port switch of 256 bits"}
+
+
+def _check_bits(bits: str) -> None:
+    if bits not in TWO_PORTS:
+        sys.exit(f"hardware: the first argument is the width of the bus, {' or '.join(TWO_PORTS)}, and not {bits!r}")
+
+
 def two_ports(bits: str = "128", clock: str = "90", frames: str = "100", *sizes: str) -> dict[str, Any]:
     """Line rate of the switch with two ports and a bus of so many bits, as it is placed and routed whole."""
+    _check_bits(bits)
     name = f"two-ports-{bits}"
     _switch(name, f"-GW={bits}", "-GDATA_DEPTH=64", ports=2)
     return _rates(name, clock, frames, sizes)
@@ -132,11 +146,13 @@ def two_ports(bits: str = "128", clock: str = "90", frames: str = "100", *sizes:
 
 def routed(bits: str = "256", frames: str = "300", *sizes: str) -> dict[str, Any]:
     """Line rate of two ports at the clock that routing has reached, in whole MHz."""
-    name = {"128": "two-port switch", "256": "two-port switch of 256 bits"}[bits]
+    _check_bits(bits)
+    name = TWO_PORTS[bits]
     file = BUILD / "synthesis" / "synthesis.json"
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    if "fmax_mhz" not in found.get(name, {}):
-        sys.exit(f'hardware: no clock is known of the {name}; `tools/hardware.sh route "{name}"` finds it')
+    report = file.with_name(f"{name.replace(' ', '-')}.routed")
+    if "fmax_mhz" not in found.get(name, {}) or not _current(report, [*HARDWARE.glob("rtl/*")]):
+        sys.exit(f'hardware: the {name} has no clock for this RTL yet; `tools/hardware.sh route "{name}"` finds it')
     clock = int(found[name]["fmax_mhz"])
     return {"clock_mhz": clock, **two_ports(bits, str(clock), frames, *(sizes or ("64-1514",)))}
 

@@ -20,7 +20,13 @@ def stage(log: str) -> str:
         return f"routing, round {number}: {int(wanted):,} wires are wanted by two nets or more"
     if "Routing" in log or "router" in log:
         return "routing"
+    refined = re.findall(r"at iteration #(\d+):", log)
+    if refined:
+        return f"placing, refinement {refined[-1]}"
     placed = re.findall(r"iter=(\d+) steplen=", log)
+    # Some cells are given sites between two rounds, all others behind the last one.
+    if log.rfind("legalising") > log.rfind("steplen="):
+        return "placing each cell at a site of its own"
     return f"placing, round {placed[-1]}" if placed else "placing"
 
 

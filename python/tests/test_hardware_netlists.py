@@ -33,6 +33,8 @@ def test_a_lut_with_an_input_made_1_does_what_it_did_with_0(monkeypatch: pytest.
 
 
 PLACER = "Info: Running Static placer...\nInfo: iter=41 steplen=0.69 a=3.29 penalty=[0.00, 0.00]\n"
+SITES = "Info: Strict legalising 61306 cells...\n"
+REFINED = "Info:   at iteration #5: temp = 0.000000, timing cost = 728, wirelen = 436731\n"
 ROUTER = "Info: Running router2...\nInfo:     iter=7 wires=600450 overused=6511 overuse=6557 archfail=NA\n"
 
 
@@ -41,7 +43,10 @@ ROUTER = "Info: Running router2...\nInfo:     iter=7 wires=600450 overused=6511 
     [
         ("", "placing"),
         (PLACER, "placing, round 41"),
-        (PLACER + "Info: Running router2...\n", "routing"),
+        (SITES + PLACER, "placing, round 41"),
+        (PLACER + SITES, "placing each cell at a site of its own"),
+        (PLACER + SITES + REFINED, "placing, refinement 5"),
+        (PLACER + REFINED + "Info: Running router2...\n", "routing"),
         (PLACER + ROUTER, "routing, round 7: 6,511 wires are wanted by two nets or more"),
     ],
 )

@@ -126,7 +126,7 @@ impl Default for Access {
     }
 }
 
-/// Settings of NDP that a host file leaves out, and that follow from the MTU of the host then.
+/// Settings of NDP that follow from the MTU and the rate of the host, because the file leaves them out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Usual {
     /// The first window.
@@ -174,7 +174,7 @@ pub struct HostFile {
     pub user: String,
     /// Settings of NDP.
     pub ndp: NdpConfig,
-    /// What the file leaves to the host.
+    /// Settings of NDP that follow from the MTU and the rate.
     pub usual: Usual,
     /// DSCP values.
     pub marks: Marks,

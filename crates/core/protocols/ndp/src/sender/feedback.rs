@@ -91,8 +91,7 @@ impl Sender {
     /// come, or if other feedback is mostly ACKs, which points to a bad path and not to an incast.
     #[inline(never)]
     pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
-        self.patience.answers.note(false);
-        self.bursts.note(false);
+        self.note_answer(false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
         let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
@@ -144,8 +143,13 @@ impl Sender {
     /// Notes that the receiver has answered.
     fn on_feedback(&mut self, now: Instant, ack: bool) {
         self.last_heard = now;
-        self.patience.answers.note(ack);
-        self.bursts.note(ack);
+        self.note_answer(ack);
+    }
+
+    /// Notes whether a packet arrived whole.
+    fn note_answer(&mut self, whole: bool) {
+        self.patience.answers.note(whole);
+        self.bursts.note(whole);
     }
 
     fn account_first(&mut self, rules: &Rules, seq: u32, first_time: bool) {

@@ -15,7 +15,7 @@ fn first_window_spreads_over_all_paths() {
     assert_eq!(paths, (0..16).collect::<Vec<_>>());
 }
 
-/// Number of packets in a round, of which all are answered before the next one.
+/// Packets in a round. All of them are answered before the next round.
 const ROUND: u32 = 64;
 
 /// Paths of the packets that leave next.
