@@ -98,7 +98,7 @@ def main() -> None:
     arguments = parser.parse_args()
     found = table(arguments.runs, arguments.alone, arguments.rounds, arguments.duration)
     if arguments.write:
-        put(PERFORMANCE, "sweep", found)
+        put(PERFORMANCE, "sweep_performance", found)
     print(found)
 
 
