@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pullnet import json_text
 from pullnet.errors import InputError, PullnetWarning
+from pullnet.inputs import text_of
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
 from pullnet.papers.model import Experiment, Point, Value
@@ -19,6 +20,7 @@ from pullnet.results.directory import PARTIAL
 from pullnet.results.result import Result, load
 from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import run
+from pullnet.runs.scenario import compiled
 from pullnet.sweeps.local import NEVER, Outcome, Stop, here, side_by_side
 
 NUMBERS = "numbers.json"
@@ -41,7 +43,13 @@ class Run:
     @property
     def numbers(self) -> Numbers:
         """Result of a calculation."""
-        return dict(json.loads((self.folder / NUMBERS).read_text(encoding="utf-8")))
+        place = self.folder / NUMBERS
+        try:
+            return dict(json.loads(place.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise InputError(f"{place}: is not there: the run is one of a scenario, and no calculation") from None
+        except ValueError as error:
+            raise InputError(f"{place}: is damaged: {error}; remove it, and run the command again") from None
 
 
 @dataclass(frozen=True)
@@ -59,9 +67,9 @@ class Task:
     @property
     def done(self) -> bool:
         """Whether its result is there, can be read, and is whole."""
-        if isinstance(self.work, str):
-            return (self.folder / NUMBERS).is_file()
         try:
+            if isinstance(self.work, str):
+                return bool(self.run.numbers)
             return not load(self.folder).summary.interrupted and not (self.folder / PARTIAL).exists()
         except InputError:
             return False
@@ -88,25 +96,49 @@ def plan(experiment: Experiment, level: str, seeds: list[int] | None, out: Path)
     if at_level is None:
         return []
     seconds = at_level.seconds / (len(at_level.points) * len(at_level.seeds))
+    inputs = _inputs(experiment, at_level.points)
     return [
-        Task(experiment.name, experiment.work, point, seed, _place(out, experiment, point, seed), seconds)
+        Task(experiment.name, experiment.work, point, seed, _place(out, experiment, point, seed, given), seconds)
         for seed in seeds or at_level.seeds
-        for point in at_level.points
+        for point, given in zip(at_level.points, inputs, strict=True)
     ]
 
 
-def _place(out: Path, experiment: Experiment, point: Point, seed: int) -> Path:
+def _place(out: Path, experiment: Experiment, point: Point, seed: int, inputs: list[str]) -> Path:
     """Return a folder of its own for everything that a result depends on."""
-    inputs = [point.set, seed, _text_of(experiment.work), core_identity()]
-    inputs += [point.at] if isinstance(experiment.work, str) else []
-    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:10]
+    whole: list[object] = [point.set, seed, *inputs, core_identity()]
+    whole += [point.at] if isinstance(experiment.work, str) else []
+    digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:10]
     words = re.sub(r"[^a-z0-9.]+", "-", point.text.lower()).strip("-")[:60]
     return out / "runs" / experiment.name / "-".join(filter(None, [words, f"seed-{seed}", digest]))
 
 
-def _text_of(work: Path | str) -> str:
-    """Input of a result beside its settings: the scenario's text, or the sources of calculations."""
-    return work.read_text(encoding="utf-8") if isinstance(work, Path) else calculations.sources()
+def _inputs(experiment: Experiment, points: list[Point]) -> list[list[str]]:
+    """Inputs of results beside settings: the scenario's text and hashes of its files, or the sources of calculations.
+
+    Raises `InputError` for each error of a scenario, before anything runs.
+    """
+    work = experiment.work
+    if isinstance(work, str):
+        return [[calculations.sources()]] * len(points)
+    text, errors, found = text_of(work), dict[str, list[Point]](), []
+    for point in points:
+        try:
+            files = compiled(work, set=point.set).inputs
+        except InputError as error:
+            for line in error.errors:
+                errors.setdefault(line, []).append(point)
+            continue
+        found.append([text, *(hashlib.sha256(file.data).hexdigest() for file in files)])
+    if errors:
+        raise InputError([_placed(experiment, where, line) for line, where in errors.items()])
+    return found
+
+
+def _placed(experiment: Experiment, where: list[Point], line: str) -> str:
+    """Say at which point of an experiment an error is, and at how many others."""
+    more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+    return ": ".join(filter(None, [experiment.name, where[0].text + more, line]))
 
 
 def running_time(tasks: list[Task], jobs: int) -> float:
