@@ -9,8 +9,8 @@ import pytest
 import pullnet
 from pullnet.errors import InputError
 from pullnet.papers import calculations, model
-from pullnet.papers.judge import Measured
-from pullnet.papers.measures import ALL
+from pullnet.papers.judge import BOUNDS, unfit
+from pullnet.papers.measures import ALL, kinds_of
 from pullnet.papers.reproduce import used_by
 from pullnet.runs.seeds import parse_seeds
 
@@ -32,8 +32,8 @@ def test_no_measure_has_the_name_of_another() -> None:
 
 def test_every_measure_measures() -> None:
     """A public helper in one of these modules would be a measure that no claim can name."""
-    returned = {name: inspect.signature(function).return_annotation for name, function in ALL.items()}
-    assert {name: kind for name, kind in returned.items() if kind is not Measured} == {}
+    returned = {name: kinds_of(function) for name, function in ALL.items()}
+    assert {name: kinds for name, kinds in returned.items() if not set(kinds) <= set(BOUNDS)} == {}
 
 
 def test_papers_are_found() -> None:
@@ -67,6 +67,11 @@ def test_every_claim_says_what_it_is_and_can_be_judged(paper: model.Paper) -> No
         assert claim.priority in (1, 2, 3), claim.id
         assert bool(claim.measure) + bool(claim.tests) + bool(claim.impossible) == 1, claim.id
         assert claim.impossible or claim.accept, claim.id
+
+
+def test_every_claim_is_judged_by_what_its_measure_gives(paper: model.Paper) -> None:
+    for claim in paper.claims:
+        assert not claim.measure or list(unfit(claim, kinds_of(ALL[claim.measure]))) == [], claim.id
 
 
 def test_every_claim_names_a_measure_and_experiments_that_exist(paper: model.Paper) -> None:
@@ -153,7 +158,7 @@ def test_seeds(text: str, seeds: list[int]) -> None:
     assert parse_seeds(text) == seeds
 
 
-@pytest.mark.parametrize("text", ["", "a", "1..", "5..1", "1,,2", "-1"])
+@pytest.mark.parametrize("text", ["", "a", "1..", "5..1", "1,5..1", "1,,2", "-1"])
 def test_wrong_seeds_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="for instance"):
         parse_seeds(text)

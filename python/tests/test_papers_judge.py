@@ -32,6 +32,20 @@ def test_a_range_may_be_open() -> None:
     assert judge(claim(accept={"from": 5}), Measured(math.inf)).verdict == MET
 
 
+def test_a_number_may_be_a_distance_from_the_expected_one() -> None:
+    near = claim(expected=2.0, accept={"within": 0.1})
+    assert judge(near, Measured(2.1)).verdict == judge(near, Measured(1.9)).verdict == MET
+    assert judge(near, Measured(2.11)).verdict == judge(near, Measured(1.89)).verdict == NOT_MET
+    wider = claim(expected=-200, accept={"within": 1, "within_relative": 0.1, "to": -190})
+    assert judge(wider, Measured(-220.0)).verdict == MET
+    assert judge(wider, Measured(-221.0)).verdict == judge(wider, Measured(-185.0)).verdict == NOT_MET
+
+
+def test_a_property_may_be_expected_not_to_hold() -> None:
+    assert judge(claim(accept={"holds": False}), Measured(holds=False)).verdict == MET
+    assert judge(claim(accept={"holds": False}), Measured(holds=True)).verdict == NOT_MET
+
+
 def test_only_a_claim_that_is_not_met_is_explained() -> None:
     assert judge(claim(accept={"to": 1}), Measured(1.0)).why == ""
     assert judge(claim(accept={"to": 1}), Measured(2.0)).why == "because"

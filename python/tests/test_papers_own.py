@@ -42,6 +42,13 @@ accept = { from = 1, to = 1 }
 measure = "summary"
 parameters = { experiment = "one", metric = "flows.completed" }
 """
+CURVE = (
+    CLAIM.replace('"flows"', '"curve"', 1)
+    .replace('measure = "summary"', 'measure = "summary_curve"')
+    .replace('"flows.completed" }', '"fct_us.max", key = "size" }')
+    .replace("from = 1, to = 1", "within = 500")
+    + "curve = [[90, 80], [180, 160]]\n"
+)
 
 
 def paper(folder: Path, claims: str = CLAIM, experiments: str = EXPERIMENT, title: str = 'title = "Mine"') -> Path:
@@ -70,11 +77,7 @@ def test_what_is_no_paper_is_refused_with_what_there_is(tmp_path: Path) -> None:
 
 
 def test_it_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None:
-    curve = CLAIM.replace('"flows"', '"curve"', 1).replace('measure = "summary"', 'measure = "summary_curve"')
-    curve = curve.replace('"flows.completed" }', '"fct_us.max", key = "size" }').replace(
-        "from = 1, to = 1", "within = 500"
-    )
-    paper(tmp_path / "mine", CLAIM + curve + "curve = [[90, 80], [180, 160]]\n")
+    paper(tmp_path / "mine", CLAIM + CURVE)
     done = pullnet("reproduce", "mine", "--smoke", "--json", "--out", "out")
     assert done.returncode == 0, done.stderr
     flows, found = json.loads(done.stdout)
@@ -138,6 +141,64 @@ def test_it_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None:
             EXPERIMENT,
             r"claim flows: parameters.at: no level of \[one\] has the point size 1 kB; it has size 90 kB; size 180 kB",
         ),
+        (
+            CLAIM.replace("from = 1, to = 1", "holds = true"),
+            EXPERIMENT,
+            r"claims.toml: claim flows: accept.holds: measure summary gives a number; use from, to, within, within_rel",
+        ),
+        (
+            CLAIM.replace("from = 1, to = 1", "bands = [{ within = 1 }]"),
+            EXPERIMENT,
+            r"claim flows: accept.bands: measure summary gives a number; use from",
+        ),
+        (
+            CLAIM.replace("from = 1, to = 1", "within = 1").replace("expected = 1", 'expected = "all"'),
+            EXPERIMENT,
+            r"claim flows: accept.within: is a distance from expected = 'all', which is no number; use from, to",
+        ),
+        (
+            CURVE.replace("within = 500", "from = 1, to = 500"),
+            EXPERIMENT,
+            r"claim curve: accept.from: measure summary_curve gives a curve; use within, within_relative, bands",
+        ),
+        (CURVE.partition("curve = [[")[0], EXPERIMENT, r"claim curve: curve: is missing; write the points"),
+        (
+            CURVE.replace("within = 500", "bands = [{ width = 1 }]"),
+            EXPERIMENT,
+            r"claim curve: accept.bands.0.width: is no key here; use `within`",
+        ),
+        (
+            CURVE.replace('key = "size"', 'key = "nokey"'),
+            EXPERIMENT,
+            r"claim curve: parameters.key: nokey is not varied by \[one\], which varies size",
+        ),
+        (
+            CURVE,
+            EXPERIMENT.replace('"90 kB", ', '"endless", '),
+            r"claim curve: parameters.key: size has the value 'endless' in \[one\], which is no number",
+        ),
+        (
+            CURVE,
+            EXPERIMENT.replace('"180 kB"', '"1 MB"'),
+            r"claim curve: parameters.key: size has values of several units in \[one\]: 90 kB, 1 MB; write all",
+        ),
+        (CLAIM.replace('"one"', '["one"]'), EXPERIMENT, r"claim flows: .*experiment=\['one'\] is of the wrong type"),
+        (
+            CLAIM.replace('"flows.completed" }', '"flows.completed", at = { size = ["90 kB"] } }'),
+            EXPERIMENT,
+            r"claim flows: parameters.at: no level of \[one\] has the point size \['90 kB'\]",
+        ),
+        (
+            CLAIM.replace("flows.completed", "flows.complete"),
+            EXPERIMENT,
+            r"claim flows: parameters.metric: flows.complete is no number of a summary; did you mean flows.completed",
+        ),
+        (CLAIM, EXPERIMENT.replace("[1, 2]", "[1, 1]"), r"one.smoke.seeds: 1 is named twice and would count twice"),
+        (CLAIM, EXPERIMENT.replace("[1, 2]", "[1.5, -3]"), r"one.smoke.seeds: 1.5 is no seed; use"),
+        (CLAIM, EXPERIMENT.replace("[1, 2]", '"1,5..1"'), r"one.smoke.seeds: .*5..1 is an empty range"),
+        (CLAIM, EXPERIMENT.replace('"180 kB"', "[180]"), r"one.axes: .* is not a table of lists with texts or numbers"),
+        (CLAIM, EXPERIMENT + "more = { size = 5 }\n", r"one.more: .* is not a table of settings for each value"),
+        (CLAIM + "tests = [{ package = 'x' }]\n", EXPERIMENT, r"claim flows: tests.0.name: is missing; write"),
         (CLAIM + "curve = [[1], [2, 3]]\n", EXPERIMENT, r"claim flows: curve: .* is not a list of points"),
     ],
 )
@@ -155,10 +216,49 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_number_that_no_run_has_is_refused_with_those_that_are_near(pullnet: Pullnet, tmp_path: Path) -> None:
-    paper(tmp_path / "mine", CLAIM.replace("flows.completed", "flows.complete"))
+    paper(tmp_path / "mine", CLAIM.replace("flows.completed", "by_tag.bulk.flows.completed"))
     done = pullnet("reproduce", "mine", "--smoke", "--out", "out")
     assert done.returncode == 2
-    assert "metric = 'flows.complete'" in done.stderr and "flows.completed" in done.stderr.replace("\n", "")
+    assert "error: claim flows: metric = 'by_tag.bulk.flows.completed'" in done.stderr
+    assert "did you mean by_tag.incast.flows.completed or" in done.stderr
+
+
+def test_a_measure_that_finds_nothing_of_its_kind_says_so(pullnet: Pullnet, tmp_path: Path) -> None:
+    missing = CLAIM.replace('"summary"', '"window_needed"').replace('metric = "flows.completed"', "share = 0.9")
+    paper(tmp_path / "mine", missing)
+    done = pullnet("reproduce", "mine", "--smoke", "--out", "out")
+    assert done.returncode == 2
+    told = "error: claim flows: measure window_needed cannot measure these runs: KeyError: 'window'; it is written for"
+    assert told in done.stderr
+
+
+def test_a_scenario_that_cannot_run_is_refused_before_others_do(pullnet: Pullnet, tmp_path: Path) -> None:
+    second = EXPERIMENT.replace("[one]", "[two]").replace("180 kB", "180 kX")
+    paper(tmp_path / "mine", CLAIM + CLAIM.replace('"flows"', '"b"').replace('"one"', '"two"'), EXPERIMENT + second)
+    done = pullnet("reproduce", "mine", "--smoke", "--out", "out")
+    assert done.returncode == 2
+    assert "error: two: size 180 kX: --set traffic.0.size: " in done.stderr
+    assert not list((tmp_path / "out").rglob("summary.json"))
+
+
+def test_a_run_is_made_again_where_a_file_of_its_scenario_changed(pullnet: Pullnet, tmp_path: Path) -> None:
+    place = paper(tmp_path / "mine", CLAIM.replace("flows.completed", "packets.data_unique"))
+    traffic = '[{ kind = "incast", degree = 1, size = "90 kB" }, { kind = "flows", file = "flows.csv" }]'
+    (place / "scenarios" / "one.toml").write_text(f"{SCENARIO.partition('traffic')[0]}traffic = {traffic}\n")
+
+    def measured(bytes: int) -> tuple[float, str]:
+        (place / "scenarios" / "flows.csv").write_text(f"src,dst,bytes,start_us\n0,1,{bytes},0\n")
+        done = pullnet("reproduce", "mine", "--smoke", "--json", "--out", "out")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)[0]["measured"], done.stderr
+
+    first, _ = measured(9000)
+    second, told = measured(900_000)
+    assert second > first + 90
+    assert "4 runs, about" in told
+    again, told = measured(900_000)
+    assert again == second
+    assert "4 of them done before" in told
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,14 @@ def test_a_place_that_cannot_be_written_is_named_once_and_nothing_runs(pullnet: 
     assert "out/ndp-smoke: cannot be written: Not a directory" in done.stderr
 
 
+def test_a_seed_that_would_count_twice_is_refused(pullnet: Pullnet, tmp_path: Path) -> None:
+    done = pullnet("reproduce", "ndp/21", "--smoke", "--seeds", "1,1,2", "--out", "out")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: --seeds: 1 is named twice and would count twice; name each seed once\n",
+    )
+
+
 def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) -> None:
     pullnet("reproduce", "ndp/3", "--smoke", "--out", "out")
     summaries = sorted((tmp_path / "out").rglob("summary.json"))

@@ -13,7 +13,7 @@ from pullnet.papers.reproduce import Order
 from pullnet.papers.reproduce import reproduce as run_order
 from pullnet.papers.runs import running_time, warned
 from pullnet.runs.runner import interruptible
-from pullnet.runs.seeds import parse_seeds
+from pullnet.runs.seeds import seeds_of
 from pullnet.sweeps.progress import Asking, Tally
 from pullnet.sweeps.store import writing
 
@@ -26,7 +26,7 @@ LEVEL_TEXT = {
 
 def reproduce(what: str | None, level: str, seeds: str | None, out: Path | None, jobs: int, *, as_json: bool) -> None:
     """Run a paper's experiments and compare its claims with what comes out."""
-    chosen = parse_seeds(seeds) if seeds else None
+    chosen = None if seeds is None else seeds_of(seeds)
     orders = [_order(name, figure, level, chosen, out, jobs) for name, figure in _targets(what)]
     log = Console(stderr=True)
     outcomes = [outcome for order in orders for outcome in _carry_out(order, log, tables=not as_json)]

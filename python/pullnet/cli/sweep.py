@@ -90,6 +90,7 @@ def sweep(
     Ctrl-C loses nothing: the same command goes on where it was.
     """
     # Data frames and statistics are large libraries that other commands do without.
+    from pullnet.runs.seeds import seeds_of
     from pullnet.sweeps import plan as plans
     from pullnet.sweeps.store import Store
     from pullnet.sweeps.sweep import carry_through, check_confidence
@@ -99,7 +100,7 @@ def sweep(
     plan = plans.make(
         scenario,
         over or [],
-        plans.seeds_of(seeds),
+        None if seeds is None else seeds_of(seeds),
         set=settings or [],
         silence=silence or [],
         keep=keep or [],

@@ -1,6 +1,7 @@
 """Comparing what was measured with what was expected."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,26 @@ class Measured:
     details: dict[str, float] = field(default_factory=dict)
 
 
+class MeasuredNumber(Measured):
+    """A number; `holds` is a property that has to hold beside it."""
+
+
+class MeasuredCurve(Measured):
+    """A curve; `holds` is a property that has to hold beside it."""
+
+
+class MeasuredProperty(Measured):
+    """Whether an ordering or a property holds; `value` and `details` are shown beside it."""
+
+
+BOUNDS: dict[type[Measured], tuple[str, ...]] = {
+    MeasuredNumber: ("from", "to", "within", "within_relative"),
+    MeasuredCurve: ("within", "within_relative", "bands"),
+    MeasuredProperty: ("holds",),
+}
+"""Keys of `accept` that each kind of measurement can be judged by."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A verdict with what it rests on."""
@@ -42,21 +63,52 @@ def judge(claim: Claim, measured: Measured) -> Outcome:
     """Verdict on a claim. One that is not met and that a bound rules out (`ruled_out`) is the paper's fault."""
     if measured.curve is None and measured.value is None and measured.holds is None:
         return Outcome(claim, NOT_RUN, measured, "", measured.note)
-    met, text = measured.holds is not False, _details(measured)
+    met, text = measured.holds in (None, claim.accept.get("holds", True)), _details(measured)
     if measured.curve is not None:
         inside, text = _curve(claim, measured.curve)
         met = met and inside
     elif measured.value is not None:
         text = number(measured.value)
-        met = met and _within(measured.value, claim.accept)
+        met = met and _within(measured.value, claim)
     verdict = MET if met else PAPER_WRONG if claim.accept.get("ruled_out") else NOT_MET
     return Outcome(claim, verdict, measured, text, "" if met else claim.why or UNEXPLAINED)
 
 
-def _within(value: float, accept: Mapping[str, Any]) -> bool:
+def unfit(claim: Claim, kinds: Sequence[type[Measured]]) -> Iterator[tuple[str, str]]:
+    """Return the keys of a claim that a measurement of these kinds cannot be judged by, each with the reason."""
+    fitting = list(dict.fromkeys(key for kind in kinds for key in BOUNDS[kind]))
+    stated = [key for key in claim.accept if key != "ruled_out"]
+    for key in stated:
+        if key not in fitting:
+            what = " or ".join(_WHAT[kind] for kind in kinds)
+            yield f"accept.{key}", f"measure {claim.measure} gives {what}; use {', '.join(fitting)}"
+    if MeasuredCurve in kinds and not claim.curve:
+        yield "curve", "is missing; write the points of the source, for instance curve = [[1, 2.5], [2, 5]]"
+    distance = next((key for key in _DISTANCES if key in stated), "")
+    if MeasuredNumber in kinds and distance and not isinstance(claim.expected, int | float):
+        yield (
+            f"accept.{distance}",
+            f"is a distance from expected = {claim.expected!r}, which is no number; use from, to",
+        )
+
+
+_WHAT = {
+    MeasuredNumber: "a number",
+    MeasuredCurve: "a curve",
+    MeasuredProperty: "whether something holds",
+}
+_DISTANCES = ("within", "within_relative")
+
+
+def _within(value: float, claim: Claim) -> bool:
+    """Whether a number is inside the stated range and near enough to the expected number."""
+    accept = claim.accept
     # Verdicts agree with printed values of five digits: none depends on the last bit of a division.
     slack = 1e-9 * max(1.0, abs(value))
-    return bool(accept.get("from", -1e300) - slack <= value <= accept.get("to", 1e300) + slack)
+    inside = bool(accept.get("from", -math.inf) - slack <= value <= accept.get("to", math.inf) + slack)
+    if isinstance(claim.expected, int | float) and any(key in accept for key in _DISTANCES):
+        inside = inside and abs(value - claim.expected) <= _distance(accept, claim.expected) + slack
+    return inside
 
 
 def number(value: float) -> str:
@@ -94,5 +146,9 @@ def allowed(accept: Mapping[str, Any], x: float, want: float) -> float:
     """How far a point may be off: the widest of the stated absolute and relative distances."""
     for band in accept.get("bands", [accept]):
         if x < band.get("below", 1e300):
-            return float(max(band.get("within", 0.0), abs(want) * band.get("within_relative", 0.0), 1e-12))
+            return _distance(band, want)
     return 1e-12
+
+
+def _distance(stated: Mapping[str, Any], want: float) -> float:
+    return float(max(stated.get("within", 0.0), abs(want) * stated.get("within_relative", 0.0), 1e-12))

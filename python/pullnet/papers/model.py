@@ -10,7 +10,7 @@ from typing import Any
 from pullnet.errors import InputError
 from pullnet.papers import tables
 from pullnet.papers.tables import LEVELS
-from pullnet.runs.seeds import parse_seeds
+from pullnet.runs.seeds import seeds_of
 
 Settings = dict[str, object]
 Implied = dict[str, dict[str, Settings]]
@@ -155,7 +155,7 @@ def _level(table: dict[str, Any], level: dict[str, Any], implied: list[Implied])
     always = {**table.get("set", {}), **level.get("set", {})}
     keys = table.get("keys", {})
     points = [_point(at, keys, implied, always) for given in listed for at in _combinations(given, axes)]
-    return Level(points, _seeds(level["seeds"]), level["seconds"])
+    return Level(points, seeds_of(level["seeds"]), level["seconds"])
 
 
 def _combinations(given: dict[str, Value], axes: dict[str, list[Value]]) -> Iterator[dict[str, Value]]:
@@ -172,10 +172,6 @@ def _point(at: dict[str, Value], keys: dict[str, str], implied: list[Implied], a
         for more in implied:
             settings |= more.get(name, {}).get(str(value), {})
     return Point(at, settings)
-
-
-def _seeds(given: list[int] | str) -> list[int]:
-    return parse_seeds(given) if isinstance(given, str) else given
 
 
 def _claim(table: dict[str, Any]) -> Claim:

@@ -5,12 +5,17 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
+from pullnet.arguments import declared, refuse_other_types
 from pullnet.errors import InputError
 from pullnet.papers import model
-from pullnet.papers.measures import ALL
-from pullnet.papers.model import Claim, Experiment, Paper
+from pullnet.papers.judge import unfit
+from pullnet.papers.measures import ALL, kinds_of
+from pullnet.papers.measures.data import agrees, has_number, unit_of
+from pullnet.papers.measures.metrics import summary, summary_curve
+from pullnet.papers.model import Claim, Experiment, Paper, Value
 from pullnet.papers.reproduce import used_by
 from pullnet.papers.tables import LEVELS
+from pullnet.sweeps.data import is_metric, near_metrics
 
 
 def find(what: str) -> tuple[str | Path, str | None]:
@@ -52,8 +57,12 @@ def _of_claims(paper: Paper) -> Iterator[str]:
         if claim.id in seen:
             yield f"claim {claim.id}: there are two of this id"
         seen.add(claim.id)
-        if not claim.impossible:
-            yield from (f"claim {claim.id}: {error}" for error in _of_measure(claim))
+        if claim.impossible or claim.tests:
+            continue
+        wrong = list(_of_measure(claim))
+        yield from (f"claim {claim.id}: {error}" for error in wrong)
+        if wrong:
+            continue
         for name in used_by(claim):
             if name not in paper.experiments:
                 yield f"claim {claim.id}: there is no experiment {name!r}; there are {', '.join(paper.experiments)}"
@@ -64,11 +73,36 @@ def _of_claims(paper: Paper) -> Iterator[str]:
 def _of_point(claim: Claim, experiment: Experiment) -> Iterator[str]:
     """Errors of a point that no level of the experiment has: nothing could be measured there."""
     at = claim.parameters.get("at")
-    points = [point.at for level in experiment.levels.values() for point in level.points]
-    if isinstance(at, dict) and not any(at.items() <= point.items() for point in points):
+    points = _points(experiment)
+    if isinstance(at, dict) and not any(agrees(at, point) for point in points):
         have = "; ".join(dict.fromkeys(", ".join(f"{name} {value}" for name, value in each.items()) for each in points))
         wanted = ", ".join(f"{name} {value}" for name, value in at.items())
         yield f"parameters.at: no level of [{experiment.name}] has the point {wanted}; it has {have}"
+    key = claim.parameters.get("key")
+    if isinstance(key, str):
+        yield from (f"parameters.key: {key} {error}" for error in _of_key(claim.measure, experiment, key))
+
+
+def _points(experiment: Experiment) -> list[dict[str, Value]]:
+    return [point.at for level in experiment.levels.values() for point in level.points]
+
+
+def _of_key(measure: str, experiment: Experiment, key: str) -> Iterator[str]:
+    """Errors of a setting that something is measured against."""
+    points = _points(experiment)
+    if not any(key in point for point in points):
+        varied = ", ".join(dict.fromkeys(name for point in points for name in point)) or "nothing"
+        yield f"is not varied by [{experiment.name}], which varies {varied}"
+        return
+    values = list(dict.fromkeys(point[key] for point in points if key in point))
+    words = [value for value in values if not has_number(value)]
+    if measure != summary_curve.__name__:
+        return
+    if words:
+        yield f"has the value {words[0]!r} in [{experiment.name}], which is no number for the axis of a curve"
+    elif len({unit_of(value) for value in values}) > 1:
+        units = ", ".join(str(value) for value in values)
+        yield f"has values of several units in [{experiment.name}]: {units}; write all of them in one"
 
 
 def _of_measure(claim: Claim) -> Iterator[str]:
@@ -81,3 +115,15 @@ def _of_measure(claim: Claim) -> Iterator[str]:
         inspect.signature(measure).bind(None, **claim.parameters)
     except TypeError as error:
         yield f"parameters of measure {claim.measure}: {error}"
+        return
+    kinds = declared(measure)
+    for name, value in claim.parameters.items():
+        try:
+            refuse_other_types("parameters", name, value, kinds[name])
+        except InputError as error:
+            yield str(error)
+    metric = claim.parameters.get("metric")
+    if measure in (summary, summary_curve) and isinstance(metric, str) and not is_metric(metric):
+        remedy = near_metrics(metric) or "summary.json of any run has those that there are"
+        yield f"parameters.metric: {metric} is no number of a summary; {remedy}"
+    yield from (f"{key}: {error}" for key, error in unfit(claim, kinds_of(measure)))

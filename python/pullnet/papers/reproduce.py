@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+
+from polars.exceptions import PolarsError
 
 from pullnet.errors import InputError
 from pullnet.papers import authors, comparison, figures, rust_tests
@@ -56,12 +58,20 @@ class Order:
             )
         return chosen
 
-    @property
+    @cached_property
     def tasks(self) -> list[Task]:
-        """Runs that these claims need."""
+        """Runs that these claims need, named after what their files hold now. Raises `InputError` with every error."""
         wanted = {name for claim in self.claims for name in used_by(claim)}
-        experiments = [self.paper.experiments[name] for name in self.paper.experiments if name in wanted]
-        return [task for experiment in experiments for task in plan(experiment, self.level, self.seeds, self.out)]
+        tasks: list[Task] = []
+        errors: list[str] = []
+        for name in [name for name in self.paper.experiments if name in wanted]:
+            try:
+                tasks += plan(self.paper.experiments[name], self.level, self.seeds, self.out)
+            except InputError as error:
+                errors += error.errors
+        if errors:
+            raise InputError(errors)
+        return tasks
 
 
 def used_by(claim: Claim) -> list[str]:
@@ -123,4 +133,19 @@ def outcome(claim: Claim, data: Data, level: str) -> Outcome:
 def _measure(claim: Claim, data: Data, level: str) -> Measured:
     if claim.tests:
         return rust_tests.measure(claim.tests, run=level != "smoke")
-    return ALL[claim.measure](data.expecting(claim.curve), **claim.parameters)
+    try:
+        return ALL[claim.measure](data.expecting(claim.curve), **claim.parameters)
+    except MissingRunsError:
+        raise
+    except InputError as error:
+        raise InputError([f"claim {claim.id}: {line}" for line in error.errors]) from None
+    except _UNFIT as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"claim {claim.id}: measure {claim.measure} cannot measure these runs: {reason}; it is written for "
+            "experiments such as those of the papers that come along; see what they vary, or use summary"
+        ) from error
+
+
+_UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, PolarsError)
+"""What a measure raises that looks for settings, flows or tables that the experiment does not have."""

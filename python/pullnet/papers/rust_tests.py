@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from pullnet.papers import model
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredProperty
 from pullnet.papers.model import RustTest
 
 
@@ -16,17 +16,17 @@ def workspace() -> Path | None:
     return root if (root / "Cargo.toml").is_file() and shutil.which("cargo") else None
 
 
-def measure(tests: list[RustTest], *, run: bool) -> Measured:
+def measure(tests: list[RustTest], *, run: bool) -> MeasuredProperty:
     """Run the tests and say whether they pass. A test that does not exist shows nothing."""
     commands = "; ".join(" ".join(test.command) for test in tests)
     root = workspace() if run else None
     if root is None:
-        return Measured(note=f"shown by the test suite, not by a run: {commands}")
+        return MeasuredProperty(note=f"shown by the test suite, not by a run: {commands}")
     found = {test.name: outcome(test, root) for test in tests}
     missing = [name for name, passed in found.items() if passed is None]
     if missing:
-        return Measured(note=f"the workspace has no test of the name {', '.join(missing)} yet")
-    return Measured(holds=all(found.values()), note=f"by {commands}")
+        return MeasuredProperty(note=f"the workspace has no test of the name {', '.join(missing)} yet")
+    return MeasuredProperty(holds=all(found.values()), note=f"by {commands}")
 
 
 def outcome(test: RustTest, root: Path) -> bool | None:

@@ -1,13 +1,15 @@
 """The tables of a paper's folder as they are written: every key, its type, and what else can be told before a run."""
 
 import difflib
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pullnet.errors import InputError
-from pullnet.runs.seeds import parse_seeds
+from pullnet.runs.seeds import seeds_of
 
 LEVELS = ("smoke", "quick", "full")
 """Names of levels: for a test machine, in under ten minutes, or as far as the paper went."""
@@ -26,7 +28,15 @@ class Kind:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _scalar(value: object) -> bool:
+    return isinstance(value, bool | str) or _number(value)
+
+
+def _tables(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
 
 
 def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -47,11 +57,21 @@ NAMES = Kind(
     lambda value: isinstance(value, dict) and all(isinstance(each, str) for each in value.values()),
 )
 AXES = Kind(
-    "a table of lists with values",
+    "a table of lists with texts or numbers",
     "{ load = [0.2, 0.4] }",
-    lambda value: isinstance(value, dict) and all(_list_of(lambda _: True)(each) for each in value.values()),
+    lambda value: isinstance(value, dict) and all(_list_of(_scalar)(each) for each in value.values()),
 )
-SEEDS = Kind("text or a list of numbers", '"1..20"', lambda value: isinstance(value, str) or _list_of(_number)(value))
+POINTS = Kind(
+    "a list of tables with texts or numbers",
+    "[{ load = 0.2 }]",
+    _list_of(lambda value: isinstance(value, dict) and all(map(_scalar, value.values()))),
+)
+IMPLIED = Kind(
+    "a table of settings for each value of a name",
+    '{ load = { "0.2" = { "traffic.0.hosts" = 8 } } }',
+    lambda value: isinstance(value, dict) and all(_tables(each) for each in value.values()),
+)
+SEEDS = Kind("text or a list of whole numbers", '"1..20"', lambda value: isinstance(value, str | list))
 EXPECTED = Kind(
     "a number, a list of numbers, or text",
     '"..."',
@@ -63,15 +83,16 @@ CURVE = Kind(
     _list_of(lambda row: _list_of(_number)(row) and len(row) > 1),
 )
 
-PAPER = {"title": TEXT, "more": TABLE}
+PAPER = {"title": TEXT, "more": IMPLIED}
 EXPERIMENT = {
     **dict.fromkeys(("title", "figure", "scenario", "calculation", "note"), TEXT),
-    **dict.fromkeys(("set", "more", *LEVELS), TABLE),
+    **dict.fromkeys(("set", *LEVELS), TABLE),
+    "more": IMPLIED,
     "keys": NAMES,
     "axes": AXES,
-    "points": TABLES,
+    "points": POINTS,
 }
-LEVEL = {"seeds": SEEDS, "seconds": ABOVE_ZERO, "set": TABLE, "axes": AXES, "points": TABLES}
+LEVEL = {"seeds": SEEDS, "seconds": ABOVE_ZERO, "set": TABLE, "axes": AXES, "points": POINTS}
 CLAIM = {
     **dict.fromkeys(("id", "source", "setup", "metric", "unit", "tolerance", "figure"), TEXT),
     **dict.fromkeys(("measure", "why", "impossible", "deviation"), TEXT),
@@ -87,6 +108,8 @@ ACCEPT = {
     **dict.fromkeys(("holds", "ruled_out"), SWITCH),
     "bands": TABLES,
 }
+BAND = {"below": NUMBER, "within": NOT_BELOW_ZERO, "within_relative": NOT_BELOW_ZERO}
+TEST = {"package": TEXT, "name": TEXT}
 NEEDED_OF_CLAIM = ("id", "source", "priority", "setup", "metric", "expected", "unit", "tolerance")
 BOUNDS = ("from", "to", "within", "within_relative", "holds", "bands")
 
@@ -125,11 +148,11 @@ def _experiment(table: Mapping[str, Any], shared: Mapping[str, Any]) -> Errors:
 
 def _level(table: Mapping[str, Any]) -> Errors:
     yield from _keys(table, LEVEL, ("seeds", "seconds"))
-    if isinstance(table.get("seeds"), str):
+    if SEEDS.fits(table.get("seeds")):
         try:
-            parse_seeds(table["seeds"])
+            seeds_of(table["seeds"])
         except InputError as error:
-            yield "seeds", str(error).removeprefix("--seeds ")
+            yield "seeds", re.sub(r"^--seeds:? ", "", str(error))
 
 
 def of_claims(document: Mapping[str, Any]) -> Errors:
@@ -146,15 +169,22 @@ def of_claims(document: Mapping[str, Any]) -> Errors:
 
 def _claim(table: Mapping[str, Any]) -> Errors:
     yield from _keys(table, CLAIM, NEEDED_OF_CLAIM)
+    yield from _listed("tests", table.get("tests"), TEST, tuple(TEST))
     accept = table.get("accept", {})
     if not isinstance(accept, dict) or table.get("impossible") or table.get("tests"):
         return
-    found = list(_keys(accept, ACCEPT, ()))
+    found = [*_keys(accept, ACCEPT, ()), *_listed("bands", accept.get("bands"), BAND, ())]
     yield from ((f"accept.{key}", error) for key, error in found)
     if not any(bound in accept for bound in BOUNDS):
         yield "accept", f"accepts anything; state one of {', '.join(BOUNDS)}, as {'{ from = 0, to = 10 }'}"
     elif not found and accept.get("from", 0) > accept.get("to", accept.get("from", 0)):
         yield "accept.from", f"{accept['from']} is above to = {accept['to']}; exchange them"
+
+
+def _listed(name: str, given: object, known: Mapping[str, Kind], needed: tuple[str, ...]) -> Errors:
+    """Errors inside the tables of a list."""
+    for number, table in enumerate(given if isinstance(given, list) and TABLES.fits(given) else []):
+        yield from ((f"{name}.{number}.{key}", error) for key, error in _keys(table, known, needed))
 
 
 def _keys(table: Mapping[str, Any], known: Mapping[str, Kind], needed: tuple[str, ...]) -> Errors:

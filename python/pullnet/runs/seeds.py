@@ -1,5 +1,9 @@
 """Lists of seeds as a user writes them."""
 
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+
 from pullnet.errors import InputError
 
 MOST_SEEDS = 100_000
@@ -10,11 +14,11 @@ def parse_seeds(text: str) -> list[int]:
     """Read "1,2,5" or "1..50"."""
     ranges = [_seed_range(text, part) for part in text.split(",")]
     # The length of a range is its own: `len` fails for more than 2^63 - 1.
-    count = sum(max(0, each.stop - each.start) for each in ranges)
+    count = sum(each.stop - each.start for each in ranges)
     if count > MOST_SEEDS:
         raise InputError(f"--seeds {text}: names {count} seeds; use at most {MOST_SEEDS}")
     seeds = [seed for each in ranges for seed in each]
-    if not seeds or min(seeds) < 0:
+    if min(seeds) < 0:
         raise InputError(f"--seeds {text}: names no seed; write for instance 1,2,5 or 1..50")
     if max(seeds) >= 2**63:
         raise InputError(f"--seeds {text}: {max(seeds)} is too large; use seeds up to {2**63 - 1}")
@@ -24,6 +28,24 @@ def parse_seeds(text: str) -> list[int]:
 def _seed_range(text: str, part: str) -> range:
     first, dots, last = part.strip().partition("..")
     try:
-        return range(int(first), int(last if dots else first) + 1)
+        seeds = range(int(first), int(last if dots else first) + 1)
     except ValueError:
         raise InputError(f"--seeds {text}: is not a list of seeds; write for instance 1,2,5 or 1..50") from None
+    if seeds.stop <= seeds.start:
+        raise InputError(
+            f"--seeds {text}: {part.strip()} is an empty range; write the smaller seed first, for instance 1..50"
+        )
+    return seeds
+
+
+def seeds_of(given: Iterable[int] | str) -> list[int]:
+    """Check seeds; none is used twice."""
+    seeds = parse_seeds(given) if isinstance(given, str) else list(itertools.islice(given, MOST_SEEDS + 1))
+    wrong = [seed for seed in seeds if type(seed) is not int or not 0 <= seed < 2**63]
+    if wrong or not 0 < len(seeds) <= MOST_SEEDS:
+        problem = f"{wrong[0]!r} is no seed" if wrong else f"names {'none' if not seeds else 'too many'}"
+        raise InputError(f"--seeds: {problem}; use 1 to {MOST_SEEDS} numbers from 0 to {2**63 - 1}")
+    if len(set(seeds)) < len(seeds):
+        twice = Counter(seeds).most_common(1)[0][0]
+        raise InputError(f"--seeds: {twice} is named twice and would count twice; name each seed once")
+    return seeds

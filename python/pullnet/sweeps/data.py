@@ -1,7 +1,11 @@
 """Results of a sweep: a row for each run with the parameters as columns, and mean and confidence of each point."""
 
+import difflib
 import re
+import typing
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import polars as pl
 
 from pullnet.errors import InputError
 from pullnet.results import tables
+from pullnet.results.summary import Summary
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.plan import Plan
 from pullnet.sweeps.store import Store, writing
@@ -23,13 +28,57 @@ _UNITS = (
     (re.compile(r"(^|\.)\w*_bytes$"), "B"),
 )
 _NOT_MEASURED = ("seed", "threads")
+_WINDOW = ("from", "to")
 
 _NO_METRICS = {"metric": pl.String, "runs": pl.UInt32, "missing": pl.UInt32, "mean": pl.Float64, "sd": pl.Float64}
 
 
+@cache
 def unit(metric: str) -> str:
-    """Unit of a metric, as its name says it."""
-    return next((name for pattern, name in _UNITS if pattern.search(metric)), "")
+    """Unit of a metric, as its name says it; a tag within the name says nothing."""
+    found = _field_of(metric)
+    return next((name for pattern, name in _UNITS if found and pattern.search(found)), "")
+
+
+def is_metric(name: str) -> bool:
+    """Whether a summary can have such a number: tags and other names within it may be any."""
+    return _field_of(name) is not None
+
+
+def near_metrics(name: str) -> str:
+    """Names of numbers of a summary that are near, as a question; empty if there are none."""
+    known = [path.replace("*", "NAME") for path in _numbers(Summary)]
+    near = difflib.get_close_matches(name, known, 3, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def _field_of(metric: str) -> str | None:
+    """Return the fields of a metric behind its last name, `fct_us.p99` for `by_tag.TAG.fct_us.p99`."""
+    return next((field for pattern, field in _fields() if pattern.fullmatch(metric)), None)
+
+
+@cache
+def _fields() -> list[tuple[re.Pattern[str], str]]:
+    return [
+        (re.compile(r".*".join(map(re.escape, path.split("*"))), re.DOTALL), path.rpartition("*")[2].lstrip("."))
+        for path in _numbers(Summary)
+    ]
+
+
+def _numbers(kind: Any, path: str = "") -> Iterator[str]:
+    """Paths of the numbers in a part of a summary; `*` stands for a name that the scenario gives."""
+    arguments = typing.get_args(kind)
+    if path == "window_us":
+        yield from (f"{path}.{end}" for end in _WINDOW)
+    elif path in (*_NOT_MEASURED, "warnings"):
+        return
+    elif is_dataclass(kind):
+        for name, inner in typing.get_type_hints(kind).items():
+            yield from _numbers(inner, f"{path}.{name}" if path else name)
+    elif typing.get_origin(kind) is dict:
+        yield from _numbers(arguments[1], f"{path}.*")
+    elif typing.get_origin(kind) is list or {int, float} & {kind, *arguments}:
+        yield path
 
 
 def flat(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -37,7 +86,7 @@ def flat(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
     for key, value in summary.items():
         path = f"{prefix}{key}"
         if path == "window_us":
-            yield from ((f"{path}.{end}", moment) for end, moment in zip(("from", "to"), value, strict=True))
+            yield from ((f"{path}.{end}", moment) for end, moment in zip(_WINDOW, value, strict=True))
         elif path == "warnings":
             yield path, ", ".join(warning["name"] for warning in value)
         elif isinstance(value, Mapping):

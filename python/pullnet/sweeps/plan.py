@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import tomllib
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,6 @@ from pullnet.results.result import ALWAYS, PROBES
 from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import MAX_THREADS
 from pullnet.runs.scenario import Overrides, ScenarioSource, override_pairs, read, silenced
-from pullnet.runs.seeds import MOST_SEEDS, parse_seeds
 from pullnet.sweeps.axes import Axis, Over, Value, parse
 
 MOST_RUNS = 100_000
@@ -110,21 +108,6 @@ def make(
         product = f"{len(points)} points and {len(listed)} seeds are {len(points) * len(listed)} runs"
         raise InputError(f"--seeds: {product}; use at most {MOST_RUNS}")
     return Plan(name, axes, settings, listed, points, _kept(keep, points[0]), threads, quiet)
-
-
-def seeds_of(given: Iterable[int] | str | None) -> list[int] | None:
-    """Check seeds; none is used twice."""
-    if given is None:
-        return None
-    seeds = parse_seeds(given) if isinstance(given, str) else list(itertools.islice(given, MOST_SEEDS + 1))
-    wrong = [seed for seed in seeds if not isinstance(seed, int) or not 0 <= seed < 2**63]
-    if wrong or not 0 < len(seeds) <= MOST_SEEDS:
-        problem = f"{wrong[0]!r} is no seed" if wrong else f"names {'none' if not seeds else 'too many'}"
-        raise InputError(f"--seeds: {problem}; use 1 to {MOST_SEEDS} numbers from 0 to {2**63 - 1}")
-    if len(set(seeds)) < len(seeds):
-        twice = Counter(seeds).most_common(1)[0][0]
-        raise InputError(f"--seeds: {twice} is named twice and would count twice; name each seed once")
-    return seeds
 
 
 def _points(

@@ -124,13 +124,15 @@ def sweep(
     all others are done. Ctrl-C raises `KeyboardInterrupt` once the runs that have begun are done and kept; a second
     one leaves at once.
     """
+    from pullnet.runs.seeds import seeds_of
     from pullnet.sweeps.make import Where
-    from pullnet.sweeps.plan import make, seeds_of
+    from pullnet.sweeps.plan import make
     from pullnet.sweeps.store import Store
 
     check_confidence(confidence)
     where = Where(workers=workers, dask=on)
-    plan = make(scenario, over, seeds_of(seeds), set=set, silence=silence, keep=keep, threads=threads)
+    chosen = None if seeds is None else seeds_of(seeds)
+    plan = make(scenario, over, chosen, set=set, silence=silence, keep=keep, threads=threads)
     with ExitStack() as stack:
         place = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         found, outcomes = carry_through(plan, Store(place), where, confidence, quiet=not progress)

@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 import polars as pl
 
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredNumber, MeasuredProperty
 from pullnet.papers.measures.completions import last_us, overhead
 from pullnet.papers.measures.data import Data, mean, number_of, seeds_text, span
 from pullnet.papers.measures.rates import jain_index, samples, window_rates
@@ -31,35 +31,39 @@ def _at(transport: str, at: At | None) -> At:
     return {**(at or {}), "transport": transport}
 
 
-def utilisation_steps(data: Data, experiment: str, steps: list[Step], at: At | None = None) -> Measured:
+def utilisation_steps(data: Data, experiment: str, steps: list[Step], at: At | None = None) -> MeasuredProperty:
     """Whether each transport uses the network better than another by a difference within bounds."""
     names = dict.fromkeys(name for step in steps for name in (step["above"], step["below"]))
     found = {name: mean(data.utilisation(experiment, _at(name, at))) for name in names}
     holds = all(step["least"] <= found[step["above"]] - found[step["below"]] <= step["most"] for step in steps)
-    return Measured(holds=holds, details=found)
+    return MeasuredProperty(holds=holds, details=found)
 
 
-def utilisation_gain(data: Data, experiment: str, over: str, under: str, key: str) -> Measured:
+def utilisation_gain(data: Data, experiment: str, over: str, under: str, key: str) -> MeasuredNumber:
     """Utilisation of a transport less that of another one, mean over the values of `key`."""
     gains = {}
     for value in data.values(experiment, key):
         ours, theirs = (mean(data.utilisation(experiment, {key: value, "transport": name})) for name in (over, under))
         gains[f"{key} {value}"] = ours - theirs
-    return Measured(mean(list(gains.values())), note=", ".join(f"{name}: {gain:.4f}" for name, gain in gains.items()))
+    return MeasuredNumber(
+        mean(list(gains.values())), note=", ".join(f"{name}: {gain:.4f}" for name, gain in gains.items())
+    )
 
 
-def _ordered(data: Data, experiment: str, order: list[str], of: Callable[[Run], float], at: At | None) -> Measured:
+def _ordered(
+    data: Data, experiment: str, order: list[str], of: Callable[[Run], float], at: At | None
+) -> MeasuredProperty:
     """Whether a value falls from each transport to the next; means over seeds."""
     found = {name: mean([of(run) for run in data.runs(experiment, _at(name, at))]) for name in order}
-    return Measured(holds=all(a > b for a, b in itertools.pairwise(found.values())), details=found)
+    return MeasuredProperty(holds=all(a > b for a, b in itertools.pairwise(found.values())), details=found)
 
 
-def fairness_order(data: Data, experiment: str, order: list[str]) -> Measured:
+def fairness_order(data: Data, experiment: str, order: list[str]) -> MeasuredProperty:
     """Whether Jain's index of the rates falls from each transport to the next."""
     return _ordered(data, experiment, order, lambda run: jain_index(window_rates(run)), None)
 
 
-def slowest_flow_order(data: Data, experiment: str, order: list[str]) -> Measured:
+def slowest_flow_order(data: Data, experiment: str, order: list[str]) -> MeasuredProperty:
     """Whether the rate of the slowest flow falls from each transport to the next. Unit: Gb/s."""
     return _ordered(data, experiment, order, lambda run: window_rates(run)[0], None)
 
@@ -91,13 +95,13 @@ def time_ratio(
     quantiles: list[float],
     tag: str | None = None,
     at: At | None = None,
-) -> Measured:
+) -> MeasuredNumber:
     """Completion time of a transport over that of another one; of several ratios the one furthest from their mean."""
     found = _quantiles(data, experiment, [over, under], quantiles, tag, at)
     ratios = [ours / theirs for ours, theirs in zip(found[over], found[under], strict=True)]
     furthest = max(ratios, key=lambda ratio: abs(ratio - mean(ratios)))
     note = f"{', '.join(f'{ratio:.2f}' for ratio in ratios)}; {_quantile_text(found, quantiles)}"
-    return Measured(furthest, note=note)
+    return MeasuredNumber(furthest, note=note)
 
 
 def times_within(
@@ -110,23 +114,23 @@ def times_within(
     high: float,
     tag: str | None = None,
     at: At | None = None,
-) -> Measured:
+) -> MeasuredProperty:
     """Whether a transport's completion times over another one's lie between bounds at every quantile."""
     found = _quantiles(data, experiment, [over, under], quantiles, tag, at)
     pairs = zip(quantiles, found[over], found[under], strict=True)
     details = {f"ratio at {q:g}": ours / theirs for q, ours, theirs in pairs}
     holds = all(low <= ratio <= high for ratio in details.values())
-    return Measured(holds=holds, details=details, note=_quantile_text(found, quantiles))
+    return MeasuredProperty(holds=holds, details=details, note=_quantile_text(found, quantiles))
 
 
 def time_order(
     data: Data, experiment: str, order: list[str], quantiles: list[float], tag: str | None = None, at: At | None = None
-) -> Measured:
+) -> MeasuredProperty:
     """Whether completion times grow from each transport to the next at every quantile. Unit: us."""
     found = _quantiles(data, experiment, order, quantiles, tag, at)
     holds = all(a[i] < b[i] for a, b in itertools.pairwise(found.values()) for i in range(len(quantiles)))
     details = {f"{name} at {q:g}": v for name, values in found.items() for q, v in zip(quantiles, values, strict=True)}
-    return Measured(holds=holds, details=details)
+    return MeasuredProperty(holds=holds, details=details)
 
 
 def _by_senders(data: Data, experiment: str, transport: str, of: Callable[[Run], float]) -> dict[float, float]:
@@ -141,16 +145,16 @@ def _number_text(found: dict[float, float], digits: int = 4) -> str:
     return ", ".join(f"{senders:.0f}: {value:.{digits}g}" for senders, value in found.items())
 
 
-def mean_overhead(data: Data, experiment: str, transport: str) -> Measured:
+def mean_overhead(data: Data, experiment: str, transport: str) -> MeasuredNumber:
     """Overhead of the last flow over the optimum, mean over the numbers of senders, as a fraction."""
     found = _by_senders(data, experiment, transport, lambda run: overhead(run) / 100)
-    return Measured(mean(list(found.values())), note=f"by senders {_number_text(found)}")
+    return MeasuredNumber(mean(list(found.values())), note=f"by senders {_number_text(found)}")
 
 
-def worst_mean_overhead(data: Data, experiment: str, transport: str) -> Measured:
+def worst_mean_overhead(data: Data, experiment: str, transport: str) -> MeasuredNumber:
     """Overhead of the last flow over the optimum, mean over seeds, largest of all numbers of senders, as a fraction."""
     found = _by_senders(data, experiment, transport, lambda run: overhead(run) / 100)
-    return Measured(max(found.values()), note=f"by senders {_number_text(found)}")
+    return MeasuredNumber(max(found.values()), note=f"by senders {_number_text(found)}")
 
 
 def _spread(run: Run) -> float:
@@ -158,21 +162,21 @@ def _spread(run: Run) -> float:
     return last_us(run) / float(run.result.flows["fct_us"].to_numpy().min())
 
 
-def slowest_over_fastest(data: Data, experiment: str, transport: str) -> Measured:
+def slowest_over_fastest(data: Data, experiment: str, transport: str) -> MeasuredNumber:
     """Completion of the slowest flow over that of the fastest, largest of all numbers of senders."""
     found = _by_senders(data, experiment, transport, _spread)
-    return Measured(max(found.values()), note=f"by senders {_number_text(found, 3)}")
+    return MeasuredNumber(max(found.values()), note=f"by senders {_number_text(found, 3)}")
 
 
-def spread_has_a_knee(data: Data, experiment: str, transport: str, small: float, large: float) -> Measured:
+def spread_has_a_knee(data: Data, experiment: str, transport: str, small: float, large: float) -> MeasuredProperty:
     """Whether flows end together with the fewest senders and far apart with the most."""
     found = _by_senders(data, experiment, transport, _spread)
     values = list(found.values())
     details = {f"{senders:.0f} senders": value for senders, value in found.items()}
-    return Measured(holds=values[0] <= small and values[-1] >= large, details=details)
+    return MeasuredProperty(holds=values[0] <= small and values[-1] >= large, details=details)
 
 
-def completion_order(data: Data, experiment: str, order: list[str], least: int, alike: float = 0.0) -> Measured:
+def completion_order(data: Data, experiment: str, order: list[str], least: int, alike: float = 0.0) -> MeasuredProperty:
     """Whether the last flow ends later with each transport than with the one before, at every number of senders.
 
     With `alike` the first two are to end together, up to that share.
@@ -185,21 +189,21 @@ def completion_order(data: Data, experiment: str, order: list[str], least: int, 
         first, second = order[:2]
         holds &= all(abs(found[second][n] / found[first][n] - 1) <= alike for n in numbers)
     details = {f"{name}, {n:.0f} senders, ms": found[name][n] for n in numbers for name in order}
-    return Measured(holds=holds, details=details)
+    return MeasuredProperty(holds=holds, details=details)
 
 
-def last_completion_ratio(data: Data, experiment: str, over: str, under: str, senders: int) -> Measured:
+def last_completion_ratio(data: Data, experiment: str, over: str, under: str, senders: int) -> MeasuredNumber:
     """Completion of the last flow with a transport over that with another one."""
     ours, theirs = (
         mean([last_us(run) / 1e3 for run in data.runs(experiment, {"transport": name, "senders": senders})])
         for name in (over, under)
     )
-    return Measured(ours / theirs, note=f"{over} {ours:.1f} ms, {under} {theirs:.1f} ms")
+    return MeasuredNumber(ours / theirs, note=f"{over} {ours:.1f} ms, {under} {theirs:.1f} ms")
 
 
 def used_and_done_in_order(
     data: Data, permutation: str, incast: str, used: list[str], done: list[str], senders: int
-) -> Measured:
+) -> MeasuredProperty:
     """Whether utilisation falls and the last flow ends later from each transport to the next."""
     shares = {name: mean(data.utilisation(permutation, {"transport": name})) for name in used}
     ends = {}
@@ -208,16 +212,16 @@ def used_and_done_in_order(
         ends[f"{name} ms"] = mean([last_us(run) / 1e3 for run in runs])
     holds = all(a > b for a, b in itertools.pairwise(shares.values()))
     holds &= all(a < b for a, b in itertools.pairwise(ends.values()))
-    return Measured(holds=holds, details=shares | ends)
+    return MeasuredProperty(holds=holds, details=shares | ends)
 
 
 def highest_goodput(
     data: Data, experiment: str, tag: str, after_ms: float, until_ms: float, at: At | None = None
-) -> Measured:
+) -> MeasuredNumber:
     """Highest goodput of a tag's flows in a sample between two times; mean over seeds. Unit: Gb/s."""
     runs = data.runs(experiment, at)
     tops = [float(_between(run, tag, after_ms, until_ms).max()) for run in runs]
-    return Measured(mean(tops), note=f"{span(tops)} over {seeds_text(runs)}")
+    return MeasuredNumber(mean(tops), note=f"{span(tops)} over {seeds_text(runs)}")
 
 
 def _between(run: Run, tag: str, after_ms: float, until_ms: float) -> Array:
@@ -227,10 +231,10 @@ def _between(run: Run, tag: str, after_ms: float, until_ms: float) -> Array:
 
 def damage_order(
     data: Data, experiment: str, least: str, others: list[str], tag: str, after_ms: float, factor: float, rate: float
-) -> Measured:
+) -> MeasuredProperty:
     """Whether a flow loses less with one transport than with all others by a factor: goodput below `rate`, in MB."""
     found = {name: mean(_damages(data, experiment, name, tag, after_ms, rate)) for name in (least, *others)}
-    return Measured(holds=all(found[name] >= factor * found[least] for name in others), details=found)
+    return MeasuredProperty(holds=all(found[name] >= factor * found[least] for name in others), details=found)
 
 
 def _damages(data: Data, experiment: str, transport: str, tag: str, after_ms: float, rate: float) -> list[float]:
@@ -240,13 +244,13 @@ def _damages(data: Data, experiment: str, transport: str, tag: str, after_ms: fl
     return [float(values.sum()) / 8 for values in lost]
 
 
-def share_of_tag(data: Data, experiment: str, tags: list[str]) -> Measured:
+def share_of_tag(data: Data, experiment: str, tags: list[str]) -> MeasuredNumber:
     """Goodput of the first tag's flows over that of all, in the measurement window."""
     runs = data.runs(experiment)
     rates = [[float(_window_gbps(run, tag)) for tag in tags] for run in runs]
     shares = [values[0] / sum(values) for values in rates]
     text = ", ".join(f"{tag} {mean([values[i] for values in rates]):.2f} Gb/s" for i, tag in enumerate(tags))
-    return Measured(mean(shares), note=f"{text}, {seeds_text(runs)}")
+    return MeasuredNumber(mean(shares), note=f"{text}, {seeds_text(runs)}")
 
 
 def _window_gbps(run: Run, tag: str) -> float:

@@ -1,6 +1,6 @@
 """Transports side by side: slowdowns by size class, goodput and unfinished flows, beside the ideal schedule."""
 
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredNumber, MeasuredProperty
 from pullnet.papers.measures.cells import HEADER, IDEAL, Cell, cells
 from pullnet.papers.measures.data import Data, mean
 from pullnet.papers.measures.packets import PAYLOAD
@@ -20,7 +20,7 @@ def _means(data: Data, experiments: list[str]) -> dict[str, dict[str, Cell]]:
     return places
 
 
-def every_flow_ends(data: Data, experiments: list[str]) -> Measured:
+def every_flow_ends(data: Data, experiments: list[str]) -> MeasuredNumber:
     """Flows that did not complete, over all transports and situations."""
     open_flows = {
         f"{place} {name}": float(cell.unfinished)
@@ -29,10 +29,10 @@ def every_flow_ends(data: Data, experiments: list[str]) -> Measured:
         if cell.unfinished
     }
     note = ", ".join(f"{name}: {count:.0f}" for name, count in open_flows.items())
-    return Measured(sum(open_flows.values()), note=note or "none")
+    return MeasuredNumber(sum(open_flows.values()), note=note or "none")
 
 
-def ideal_is_least(data: Data, experiments: list[str]) -> Measured:
+def ideal_is_least(data: Data, experiments: list[str]) -> MeasuredNumber:
     """Least mean slowdown of a transport over that of the ideal schedule, over all situations."""
     ratios = {
         f"{place} {name}": cell.mean / row[IDEAL].mean
@@ -41,10 +41,10 @@ def ideal_is_least(data: Data, experiments: list[str]) -> Measured:
         if name != IDEAL
     }
     closest = min(ratios, key=lambda name: ratios[name])
-    return Measured(ratios[closest], note=f"closest: {closest}")
+    return MeasuredNumber(ratios[closest], note=f"closest: {closest}")
 
 
-def incast_beside_optimum(data: Data, experiment: str, protocols: list[str]) -> Measured:
+def incast_beside_optimum(data: Data, experiment: str, protocols: list[str]) -> MeasuredNumber:
     """Largest time of an incast over the time that the receiver's link needs for its packets, over `protocols`."""
     details = {}
     for protocol in protocols:
@@ -56,10 +56,10 @@ def incast_beside_optimum(data: Data, experiment: str, protocols: list[str]) -> 
             times.append(float(flows["received_ps"].to_numpy().max()) / (wire * 8e3 / rate))
         details[protocol] = mean(times)
     note = ", ".join(f"{name} {value:.3f}" for name, value in details.items())
-    return Measured(max(details.values()), note=note)
+    return MeasuredNumber(max(details.values()), note=note)
 
 
-def short_tail_below(data: Data, experiments: list[str], protocols: list[str], others: list[str]) -> Measured:
+def short_tail_below(data: Data, experiments: list[str], protocols: list[str], others: list[str]) -> MeasuredProperty:
     """Whether the 99th percentile of flows below 100 KiB is lower with each of `protocols` than with all `others`."""
     details: dict[str, float] = {}
     for experiment in experiments:
@@ -69,4 +69,4 @@ def short_tail_below(data: Data, experiments: list[str], protocols: list[str], o
                 places.setdefault(_place(cell), {})[cell.transport] = cell.p99
         for place, row in places.items():
             details[place] = max(row[name] for name in protocols) / min(row[name] for name in others)
-    return Measured(holds=max(details.values()) < 1, details=details)
+    return MeasuredProperty(holds=max(details.values()) < 1, details=details)

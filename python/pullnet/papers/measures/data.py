@@ -25,12 +25,10 @@ class Data:
 
     def runs(self, experiment: str, at: Mapping[str, Value] | None = None) -> list[Run]:
         """Return the runs of an experiment, those at a setting if one is given."""
-        wanted = (at or {}).items()
-        found = [
-            run for run in self._runs.get(experiment, []) if all(run.at.get(key) == value for key, value in wanted)
-        ]
+        wanted = at or {}
+        found = [run for run in self._runs.get(experiment, []) if agrees(wanted, run.at)]
         if not found:
-            setting = ", ".join(f"{key} {value}" for key, value in wanted)
+            setting = ", ".join(f"{key} {value}" for key, value in wanted.items())
             raise MissingRunsError(
                 f"experiment {experiment}{f' at {setting}' if setting else ''} is not part of this level"
             )
@@ -38,7 +36,8 @@ class Data:
 
     def values(self, experiment: str, key: str) -> list[Any]:
         """Return the settings of `key` that were run, ascending where they are numbers."""
-        return sorted({run.at[key] for run in self.runs(experiment) if key in run.at}, key=number_of)
+        found = list(dict.fromkeys(run.at[key] for run in self.runs(experiment) if key in run.at))
+        return sorted(found, key=number_of) if all(map(has_number, found)) else found
 
     def utilisation(self, experiment: str, at: Mapping[str, Value] | None = None) -> list[float]:
         """Payload goodput of the hosts that receive over the rate of their links, of every run at a setting."""
@@ -52,9 +51,28 @@ class Data:
 Measure = Callable[..., Measured]
 
 
+def agrees(wanted: Mapping[str, Value], at: Mapping[str, Value]) -> bool:
+    """Whether a point has every value that is wanted."""
+    return all(key in at and at[key] == value for key, value in wanted.items())
+
+
 def number_of(value: Value) -> float:
     """Return the number at the start of a setting: 23 for "23 packets"."""
     return float(str(value).split()[0])
+
+
+def has_number(value: Value) -> bool:
+    """Whether a setting starts with a number."""
+    try:
+        number_of(value)
+    except (ValueError, IndexError):
+        return False
+    return True
+
+
+def unit_of(value: Value) -> str:
+    """Return what follows the number of a setting: "packets" for "23 packets"."""
+    return str(value).partition(" ")[2].strip()
 
 
 def mean(values: "list[float] | pl.Series") -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredNumber, MeasuredProperty
 from pullnet.papers.measures.data import Data, MissingRunsError
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
@@ -29,7 +29,7 @@ def here(
     take: str = "median",
     at: dict[str, Value] | None = None,
     beside: Sequence[str] = (),
-) -> Measured:
+) -> MeasuredNumber | MeasuredProperty:
     """Take a number over the runs of an experiment, or whether something holds in all of them.
 
     The note has it for each run, and what else is wanted `beside` it. A check that failed does not hold; one that is
@@ -38,57 +38,57 @@ def here(
     runs = data.runs(experiment, at)
     failed = [run.numbers["failed"] for run in runs if "failed" in run.numbers]
     if failed:
-        return Measured(holds=False, note=failed[0])
+        return MeasuredProperty(holds=False, note=failed[0])
     values = _numbers(runs, of)
     if all(isinstance(value, bool) for value in values):
         details = {_name(run): float(value) for run, value in zip(runs, values, strict=True)}
-        return Measured(holds=all(values), details=details)
+        return MeasuredProperty(holds=all(values), details=details)
     notes = [f"{_name(run)}: {value:.4g}" for run, value in zip(runs, values, strict=True)]
     notes += [f"{name}: {float(np.median(_numbers(runs, name))):.4g}" for name in beside]
     taken = float(np.percentile(np.asarray(values, dtype=float), _PERCENTILE[take]))
-    return Measured(taken, note=", ".join(notes))
+    return MeasuredNumber(taken, note=", ".join(notes))
 
 
 def sizes_within(
     data: Data, experiment: str, of: str, most: float, smallest: float, at: dict[str, Value] | None = None
-) -> Measured:
+) -> MeasuredProperty:
     """Whether a number stays below `most` at every size, at the smallest one below `smallest`."""
     runs = data.runs(experiment, at)
     values = _numbers(runs, of)
     least = min(float(run.at["size"]) for run in runs)
     limits = [smallest if float(run.at["size"]) == least else most for run in runs]
     details = {_name(run): value for run, value in zip(runs, values, strict=True)}
-    return Measured(holds=all(v <= limit for v, limit in zip(values, limits, strict=True)), details=details)
+    return MeasuredProperty(holds=all(v <= limit for v, limit in zip(values, limits, strict=True)), details=details)
 
 
-def numbers_within(data: Data, experiment: str, bounds: dict[str, list[float]]) -> Measured:
+def numbers_within(data: Data, experiment: str, bounds: dict[str, list[float]]) -> MeasuredProperty:
     """Whether the medians of several numbers lie each between its bounds."""
     parts = {of: float(here(data, experiment, of).value or 0.0) for of in bounds}
-    return Measured(holds=all(low <= parts[of] <= high for of, (low, high) in bounds.items()), details=parts)
+    return MeasuredProperty(holds=all(low <= parts[of] <= high for of, (low, high) in bounds.items()), details=parts)
 
 
 def ordered_within(
     data: Data, experiment: str, of: str, beside: str, most: float, at: dict[str, Value] | None = None
-) -> Measured:
+) -> MeasuredProperty:
     """Whether something holds at every point, and the number `beside` it is at most `most` at every one."""
     runs = data.runs(experiment, at)
     holds, numbers = _numbers(runs, of), _numbers(runs, beside)
     details = {_name(run): value for run, value in zip(runs, numbers, strict=True)}
-    return Measured(holds=all(holds) and max(numbers) <= most, details=details)
+    return MeasuredProperty(holds=all(holds) and max(numbers) <= most, details=details)
 
 
-def holds_in(data: Data, experiments: list[str], of: str) -> Measured:
+def holds_in(data: Data, experiments: list[str], of: str) -> MeasuredProperty:
     """Whether something holds in several experiments."""
     parts = {experiment: here(data, experiment, of) for experiment in experiments}
     details = {experiment: float(part.holds is True) for experiment, part in parts.items()}
-    return Measured(holds=all(part.holds for part in parts.values()), details=details)
+    return MeasuredProperty(holds=all(part.holds for part in parts.values()), details=details)
 
 
-def ratio(data: Data, experiments: list[str], over: str, under: str) -> Measured:
+def ratio(data: Data, experiments: list[str], over: str, under: str) -> MeasuredNumber:
     """Ratio of a number of one experiment to that of another."""
     parts = [here(data, experiment, of) for experiment, of in zip(experiments, (over, under), strict=True)]
     values = [part.value or 0.0 for part in parts]
-    return Measured(values[0] / values[1], note=f"{values[0]:.4g} over {values[1]:.4g}")
+    return MeasuredNumber(values[0] / values[1], note=f"{values[0]:.4g} over {values[1]:.4g}")
 
 
 def _name(run: Run) -> str:
@@ -96,7 +96,7 @@ def _name(run: Run) -> str:
     return ", ".join(texts) or f"seed {run.seed}"
 
 
-def late_when_lost(data: Data, experiment: str) -> Measured:
+def late_when_lost(data: Data, experiment: str) -> MeasuredProperty:
     """Whether TCP's 90th percentile is beyond the least retransmission timeout wherever rounds were that late."""
     runs = data.runs(experiment)
     shares, tails = (_numbers(runs, of) for of in ("tcp_late_rounds", "tcp_p90_us"))
@@ -104,4 +104,4 @@ def late_when_lost(data: Data, experiment: str) -> Measured:
     details = {"points with late rounds": float(len(late)), "of": float(len(runs))}
     if late:
         details["least 90th percentile (ms)"] = min(late)
-    return Measured(holds=bool(late) and min(late) >= LATE_MS, details=details)
+    return MeasuredProperty(holds=bool(late) and min(late) >= LATE_MS, details=details)

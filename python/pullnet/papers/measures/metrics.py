@@ -4,7 +4,7 @@ import difflib
 import json
 
 from pullnet.errors import InputError
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredCurve, MeasuredNumber
 from pullnet.papers.measures.data import Data, mean, number_of, seeds_text, span
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
@@ -25,17 +25,17 @@ def _value(run: Run, name: str) -> float:
     return float(numbers[name])
 
 
-def summary(data: Data, experiment: str, metric: str, at: At | None = None) -> Measured:
+def summary(data: Data, experiment: str, metric: str, at: At | None = None) -> MeasuredNumber:
     """Mean of a number over the seeds."""
     runs = data.runs(experiment, at)
     values = [_value(run, metric) for run in runs]
-    return Measured(mean(values), note=f"{span(values)} over {seeds_text(runs)}")
+    return MeasuredNumber(mean(values), note=f"{span(values)} over {seeds_text(runs)}")
 
 
-def summary_curve(data: Data, experiment: str, metric: str, key: str) -> Measured:
+def summary_curve(data: Data, experiment: str, metric: str, key: str) -> MeasuredCurve:
     """Means of a number over the seeds, against a setting that the experiment varies."""
     points = [
         (number_of(value), mean([_value(run, metric) for run in data.runs(experiment, {key: value})]))
         for value in data.values(experiment, key)
     ]
-    return Measured(curve=list(points), note=seeds_text(data.runs(experiment)))
+    return MeasuredCurve(curve=list(points), note=seeds_text(data.runs(experiment)))

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredNumber, MeasuredProperty
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of, seeds_text, span
 from pullnet.papers.measures.rates import PAYLOAD, SYMBOL, Array, At, goodputs, session_table
 from pullnet.papers.runs import Run
@@ -32,17 +32,17 @@ def _medians(data: Data, experiment: str, tag: str, at: At, protocols: list[str]
     return [float(np.median(goodputs(data, experiment, tag, at | {"protocol": name}))) for name in protocols]
 
 
-def sessions_above(data: Data, experiment: str, tag: str, at: At, above: float) -> Measured:
+def sessions_above(data: Data, experiment: str, tag: str, at: At, above: float) -> MeasuredNumber:
     """Share of the sessions with a goodput above `above` Gb/s; unended sessions have none."""
     rates = goodputs(data, experiment, tag, at)
     quartiles = ", ".join(f"{rate:.3f}" for rate in np.quantile(rates, [0.05, 0.25, 0.5, 0.75, 0.95]))
     note = f"{len(rates)} sessions; quantiles 5, 25, 50, 75, 95%: {quartiles} Gb/s"
-    return Measured(float((rates > above).mean()), note=note)
+    return MeasuredNumber(float((rates > above).mean()), note=note)
 
 
 def goodput_order(
     data: Data, experiment: str, tag: str, order: list[str], alike: list[str] | None = None, grows: bool = False
-) -> Measured:
+) -> MeasuredProperty:
     """Whether medians fall in this order at every load; a protocol of `alike` may also equal the next one.
 
     With `grows`, the first one's lead over the second also has to be larger at the heaviest load than at the lightest.
@@ -55,16 +55,16 @@ def goodput_order(
         for name, (higher, lower) in zip(order, itertools.pairwise(medians), strict=False):
             holds &= higher > lower * (1 - ALIKE if name in (alike or []) else 1)
         leads.append(medians[0] - medians[1])
-    return Measured(holds=holds and (not grows or leads[-1] > leads[0]), details=details)
+    return MeasuredProperty(holds=holds and (not grows or leads[-1] > leads[0]), details=details)
 
 
-def goodput_over(data: Data, experiment: str, tag: str, at: At, over: str, under: str) -> Measured:
+def goodput_over(data: Data, experiment: str, tag: str, at: At, over: str, under: str) -> MeasuredNumber:
     """Median goodput with one protocol over that with another, less one."""
     medians = _medians(data, experiment, tag, at, [over, under])
-    return Measured(medians[0] / medians[1] - 1, note=f"{over} {medians[0]:.4f}, {under} {medians[1]:.4f} Gb/s")
+    return MeasuredNumber(medians[0] / medians[1] - 1, note=f"{over} {medians[0]:.4f}, {under} {medians[1]:.4f} Gb/s")
 
 
-def largest_goodput_gain(data: Data, experiments: list[str], at: At, gains: list[list[str]]) -> Measured:
+def largest_goodput_gain(data: Data, experiments: list[str], at: At, gains: list[list[str]]) -> MeasuredNumber:
     """Largest gain in median goodput over the best of the others, each experiment's protocols with the first ahead."""
     found, notes = [], []
     for experiment, names in zip(experiments, gains, strict=True):
@@ -73,14 +73,14 @@ def largest_goodput_gain(data: Data, experiments: list[str], at: At, gains: list
         found.append(medians[0] / max(medians[1:]) - 1)
         texts = [f"{name} {value:.3f}" for name, value in zip(names, medians, strict=True)]
         notes.append(f"{experiment}: {', '.join(texts)}")
-    return Measured(max(found), note="; ".join(notes))
+    return MeasuredNumber(max(found), note="; ".join(notes))
 
 
-def long_flow_goodput(data: Data, experiment: str, at: At) -> Measured:
+def long_flow_goodput(data: Data, experiment: str, at: At) -> MeasuredNumber:
     """Mean goodput of the long flows in the measurement window. Unit: Gb/s."""
     runs = data.runs(experiment, at)
     found = [mean(run.result.flows.filter(pl.col("tag") == "long")["window_gbps"]) for run in runs]
-    return Measured(mean(found), note=f"{span(found)} over {seeds_text(runs)}")
+    return MeasuredNumber(mean(found), note=f"{span(found)} over {seeds_text(runs)}")
 
 
 def _beyond(run: Run) -> tuple[Array, float]:
@@ -90,22 +90,24 @@ def _beyond(run: Run) -> tuple[Array, float]:
     return np.asarray(table["packets_sent"].to_numpy() - needed, dtype=float), float(needed.sum())
 
 
-def symbols_beyond(data: Data, experiment: str, at: At) -> Measured:
+def symbols_beyond(data: Data, experiment: str, at: At) -> MeasuredNumber:
     """Symbols sent beyond the source symbols, as a share of these: what replaces trimmed ones is included."""
     runs = data.runs(experiment, at)
     found = [(extra.sum() / needed, float(np.median(extra))) for extra, needed in map(_beyond, runs)]
     shares = [share for share, _ in found]
-    return Measured(mean(shares), note=f"{span(shares)}; median {mean([m for _, m in found]):.1f} symbols a session")
+    return MeasuredNumber(
+        mean(shares), note=f"{span(shares)}; median {mean([m for _, m in found]):.1f} symbols a session"
+    )
 
 
-def waste_grows(data: Data, experiment: str, protocol: str) -> Measured:
+def waste_grows(data: Data, experiment: str, protocol: str) -> MeasuredProperty:
     """Whether sessions send more symbols beyond the source symbols the heavier the load, as the mean of all."""
     details: dict[str, float] = {}
     for at in _points(data, experiment):
         runs = data.runs(experiment, at | {"protocol": protocol})
         details[_text(at)] = mean([float(_beyond(run)[0].mean()) for run in runs])
     values = list(details.values())
-    return Measured(holds=all(a <= b for a, b in itertools.pairwise(values)), details=details)
+    return MeasuredProperty(holds=all(a <= b for a, b in itertools.pairwise(values)), details=details)
 
 
 def _by_window(data: Data, experiment: str, at: At) -> dict[float, float]:
@@ -117,22 +119,22 @@ def _by_window(data: Data, experiment: str, at: At) -> dict[float, float]:
     }
 
 
-def session_window_needed(data: Data, experiment: str, share: float, at: At | None = None) -> Measured:
+def session_window_needed(data: Data, experiment: str, share: float, at: At | None = None) -> MeasuredNumber:
     """Smallest window whose median goodput reaches a share of the best; between two points by a straight line."""
     points = _by_window(data, experiment, at or {})
     wanted = share * max(points.values())
     note = ", ".join(f"{window:.0f}: {value:.3f}" for window, value in points.items())
     for (left, low), (right, high) in zip([(0.0, 0.0), *points.items()], points.items(), strict=False):
         if high >= wanted:
-            return Measured(left + (right - left) * (wanted - low) / (high - low), note=f"Gb/s at {note}")
+            return MeasuredNumber(left + (right - left) * (wanted - low) / (high - low), note=f"Gb/s at {note}")
     raise MissingRunsError("no window reaches it")
 
 
-def flat_beyond(data: Data, experiment: str, since: float, within: float, at: At | None = None) -> Measured:
+def flat_beyond(data: Data, experiment: str, since: float, within: float, at: At | None = None) -> MeasuredProperty:
     """Whether median goodput changes little from window `since` on."""
     points = {window: value for window, value in _by_window(data, experiment, at or {}).items() if window >= since}
     details = {f"IW {window:.0f}": value for window, value in points.items()}
-    return Measured(holds=min(points.values()) >= (1 - within) * max(points.values()), details=details)
+    return MeasuredProperty(holds=min(points.values()) >= (1 - within) * max(points.values()), details=details)
 
 
 def _repairs(data: Data, experiment: str, at: At) -> list[float]:
@@ -140,19 +142,19 @@ def _repairs(data: Data, experiment: str, at: At) -> list[float]:
     return [float(np.mean(session_table(run, "session")["repairs"].to_numpy())) for run in data.runs(experiment, at)]
 
 
-def repairs_per_session(data: Data, experiment: str, at: At) -> Measured:
+def repairs_per_session(data: Data, experiment: str, at: At) -> MeasuredNumber:
     """Repair symbols sent in a session: one for each trimmed symbol, and two for each block that lost any."""
     found = _repairs(data, experiment, at)
-    return Measured(mean(found), note=span(found))
+    return MeasuredNumber(mean(found), note=span(found))
 
 
-def repairs_grow(data: Data, experiment: str, at: At | None = None) -> Measured:
+def repairs_grow(data: Data, experiment: str, at: At | None = None) -> MeasuredProperty:
     """Whether sessions with larger initial windows send more repair symbols."""
     details = {
         str(window): mean(_repairs(data, experiment, (at or {}) | {"window": window}))
         for window in data.values(experiment, "window")
     }
-    return Measured(holds=all(a <= b for a, b in itertools.pairwise(details.values())), details=details)
+    return MeasuredProperty(holds=all(a <= b for a, b in itertools.pairwise(details.values())), details=details)
 
 
 def _decoded(data: Data, experiment: str, at: At) -> list[float]:
@@ -161,13 +163,13 @@ def _decoded(data: Data, experiment: str, at: At) -> list[float]:
     return [float((table["repairs"].to_numpy() > 0).mean()) for table in tables]
 
 
-def decoded_share(data: Data, experiment: str, at: At) -> Measured:
+def decoded_share(data: Data, experiment: str, at: At) -> MeasuredNumber:
     """Share of the sessions that had to be decoded, since a symbol was lost."""
     found = _decoded(data, experiment, at)
-    return Measured(mean(found), note=span(found))
+    return MeasuredNumber(mean(found), note=span(found))
 
 
-def decoding_grows(data: Data, experiment: str, keys: list[str]) -> Measured:
+def decoding_grows(data: Data, experiment: str, keys: list[str]) -> MeasuredProperty:
     """Whether more sessions have to be decoded the higher each setting is, the others being equal."""
     details = {_text(at): mean(_decoded(data, experiment, at)) for at in _points(data, experiment)}
     holds = True
@@ -176,10 +178,10 @@ def decoding_grows(data: Data, experiment: str, keys: list[str]) -> Measured:
             higher = [value for value in data.values(experiment, key) if number_of(value) > number_of(at[key])]
             after = [details.get(_text(at | {key: value})) for value in higher[:1]]
             holds &= all(value is None or value >= details[_text(at)] for value in after)
-    return Measured(holds=holds, details=details)
+    return MeasuredProperty(holds=holds, details=details)
 
 
-def sessions_all_end(data: Data, experiment: str, dead: int, trouble: str) -> Measured:
+def sessions_all_end(data: Data, experiment: str, dead: int, trouble: str) -> MeasuredProperty:
     """Whether every session ends, and only those with host `dead` fail, and only where it dies."""
     open_sessions = failed = wrong = runs = 0
     for run in data.runs(experiment):
@@ -191,10 +193,10 @@ def sessions_all_end(data: Data, experiment: str, dead: int, trouble: str) -> Me
         wrong += lost.height - (touched.height if run.at["trouble"] == trouble else 0)
     details = {"runs": float(runs), "unfinished": float(open_sessions)}
     details |= {"failed with the dead host": float(failed - wrong), "failed without": float(wrong)}
-    return Measured(holds=open_sessions == 0 and wrong == 0, details=details)
+    return MeasuredProperty(holds=open_sessions == 0 and wrong == 0, details=details)
 
 
-def goodput_by_number(data: Data, experiment: str, tag: str, least: float, pull: float = 0.0) -> Measured:
+def goodput_by_number(data: Data, experiment: str, tag: str, least: float, pull: float = 0.0) -> MeasuredProperty:
     """Whether a session has `least` of the payload rate of a link however many hosts it has.
 
     With `pull`, the bytes of a pull, receivers may have less where their pulls alone fill the link to the one sender.
@@ -206,27 +208,27 @@ def goodput_by_number(data: Data, experiment: str, tag: str, least: float, pull:
         most = min(PAYLOAD, SYMBOL / (pull * many)) if pull else PAYLOAD
         details[str(many)] = rate
         holds &= rate >= least * most
-    return Measured(holds=holds, details=details)
+    return MeasuredProperty(holds=holds, details=details)
 
 
-def skewed_goodput(data: Data, experiment: str, least: float) -> Measured:
+def skewed_goodput(data: Data, experiment: str, least: float) -> MeasuredProperty:
     """Goodput of a read from three hosts where some are slow, over what their links and the reader's allow."""
     details = {}
     for slow in data.values(experiment, "slow"):
         rate = float(np.median(goodputs(data, experiment, "fetch", {"slow": slow})))
         details[f"{slow} slow, Gb/s"] = rate
-    return Measured(holds=min(details.values()) >= least * PAYLOAD, details=details)
+    return MeasuredProperty(holds=min(details.values()) >= least * PAYLOAD, details=details)
 
 
-def goodput_below(data: Data, experiment: str, tag: str, protocol: str, below: float) -> Measured:
+def goodput_below(data: Data, experiment: str, tag: str, protocol: str, below: float) -> MeasuredProperty:
     """Whether the median goodput is less than a share of the payload rate of one link."""
     rates = goodputs(data, experiment, tag, {"protocol": protocol})
     share = float(np.median(rates)) / PAYLOAD
-    return Measured(holds=share < below, details={"median share of the link": share})
+    return MeasuredProperty(holds=share < below, details={"median share of the link": share})
 
 
-def both_orders(data: Data, experiment: str, tag: str, orders: list[list[str]]) -> Measured:
+def both_orders(data: Data, experiment: str, tag: str, orders: list[list[str]]) -> MeasuredProperty:
     """Whether medians fall in each order at every load, and the first one's lead grows with the load in each."""
     found = [goodput_order(data, experiment, tag, order, grows=True) for order in orders]
     details = {name: value for one in found for name, value in one.details.items()}
-    return Measured(holds=all(one.holds for one in found), details=details)
+    return MeasuredProperty(holds=all(one.holds for one in found), details=details)

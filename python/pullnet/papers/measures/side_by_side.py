@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from pullnet.papers.judge import Measured
+from pullnet.papers.judge import MeasuredNumber, MeasuredProperty
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of, seeds_text
 from pullnet.papers.measures.probe import TAG
 from pullnet.papers.model import Value
@@ -48,31 +48,31 @@ def _loss_text(losses: dict[str, float]) -> str:
     return "lost " + ", ".join(f"{loss:.3f} at {size}" for size, loss in losses.items())
 
 
-def packet_size_effect(data: Data, experiment: str, transport: str, header: int, least: int) -> Measured:
+def packet_size_effect(data: Data, experiment: str, transport: str, header: int, least: int) -> MeasuredNumber:
     """Largest change of the mean rate with packets of `least` bytes or more, as a share of the rate with 9000 B."""
     losses = {k: v for k, v in _losses(data, experiment, transport, header).items() if number_of(k) >= least}
     if not losses:
         raise MissingRunsError(f"this level leaves out packets from {least} B to {BASE}")
-    return Measured(max(map(abs, losses.values())), note=_loss_text(losses))
+    return MeasuredNumber(max(map(abs, losses.values())), note=_loss_text(losses))
 
 
-def loss_with_packet(data: Data, experiment: str, transports: list[str], header: int, packet: str) -> Measured:
+def loss_with_packet(data: Data, experiment: str, transports: list[str], header: int, packet: str) -> MeasuredNumber:
     """Share of the rate that a packet size loses, largest of all transports."""
     losses = {name: _loss(data, experiment, name, header, packet) for name in transports}
-    return Measured(max(losses.values()), note=", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
+    return MeasuredNumber(max(losses.values()), note=", ".join(f"{name} {loss:.3f}" for name, loss in losses.items()))
 
 
-def loss_sets_in(data: Data, experiment: str, transport: str, header: int, share: float) -> Measured:
+def loss_sets_in(data: Data, experiment: str, transport: str, header: int, share: float) -> MeasuredNumber:
     """Largest packet with which more than a share of the rate is lost; the loss has to grow with every smaller one."""
     losses = _losses(data, experiment, transport, header)
     below = {size: loss for size, loss in losses.items() if loss > share}
     grows = all(a < b for a, b in itertools.pairwise(below.values()))
-    return Measured(max(map(number_of, below), default=0.0), holds=grows, note=_loss_text(losses))
+    return MeasuredNumber(max(map(number_of, below), default=0.0), holds=grows, note=_loss_text(losses))
 
 
 def loss_order(
     data: Data, experiments: list[str], packet: str, header: int, order: list[str], factor: float, alike: float
-) -> Measured:
+) -> MeasuredProperty:
     """Whether small packets cost NDP `factor` times as much as the next, this more than the last two, and these alike.
 
     `experiments` are that of NDP, which counts packets by their payload, and that of the other transports.
@@ -82,7 +82,7 @@ def loss_order(
     found |= {name: _loss(data, others, name, header, packet) for name in order[1:]}
     most, second, *last = found.values()
     holds = most >= factor * second and second > max(last) and max(last) - min(last) <= alike
-    return Measured(holds=holds, details=found)
+    return MeasuredProperty(holds=holds, details=found)
 
 
 def _probes(run: Run) -> pl.DataFrame:
@@ -105,15 +105,15 @@ def _medians(data: Data, experiments: list[str], names: list[str]) -> Iterator[t
             yield f"{sizes} {experiment.split('-')[1]}:1", medians
 
 
-def fastest_at_the_median(data: Data, experiments: list[str], first: str, others: list[str]) -> Measured:
+def fastest_at_the_median(data: Data, experiments: list[str], first: str, others: list[str]) -> MeasuredProperty:
     """Whether the median transfer ends sooner than with all other transports, in each workload and experiment."""
     cells = list(_medians(data, experiments, [first, *others]))
     details = {f"{place} {name} over {first}": found[name] / found[first] for place, found in cells for name in others}
     note = "; ".join(f"{place} us: {', '.join(f'{t:.0f}' for t in found.values())}" for place, found in cells)
-    return Measured(holds=min(details.values()) > 1, details=details, note=note)
+    return MeasuredProperty(holds=min(details.values()) > 1, details=details, note=note)
 
 
-def timeouts_of(data: Data, experiments: list[str], transports: list[str]) -> Measured:
+def timeouts_of(data: Data, experiments: list[str], transports: list[str]) -> MeasuredNumber:
     """Timeouts of all flows of some transports, over all runs."""
     counts = {
         f"{name} {experiment.split('-')[1]}:1": sum(
@@ -122,17 +122,19 @@ def timeouts_of(data: Data, experiments: list[str], transports: list[str]) -> Me
         for name in transports
         for experiment in experiments
     }
-    return Measured(float(sum(counts.values())), note=", ".join(f"{name}: {count}" for name, count in counts.items()))
+    return MeasuredNumber(
+        float(sum(counts.values())), note=", ".join(f"{name}: {count}" for name, count in counts.items())
+    )
 
 
-def more_seeds_with_timeouts(data: Data, experiment: str, over: str, under: str, at: At) -> Measured:
+def more_seeds_with_timeouts(data: Data, experiment: str, over: str, under: str, at: At) -> MeasuredProperty:
     """Seeds in which a timer of a transport's transfers ran out; more than with another transport."""
     late = {}
     for name in (over, under):
         runs = data.runs(experiment, {**at, "transport": name})
         late[name] = sum(bool(_probes(run)["timeouts"].sum() > 0) for run in runs)
     note = f"{under} {late[under]}, of {seeds_text(data.runs(experiment, at))}"
-    return Measured(float(late[over]), holds=late[over] > late[under], note=note)
+    return MeasuredProperty(float(late[over]), holds=late[over] > late[under], note=note)
 
 
 def _size_classes(run: Run, classes: int) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
@@ -141,7 +143,7 @@ def _size_classes(run: Run, classes: int) -> list[np.ndarray[tuple[int], np.dtyp
     return np.array_split(table["slowdown"].to_numpy().astype(float), classes)
 
 
-def slowdown_below(data: Data, experiment: str, lower: str, upper: str, classes: int) -> Measured:
+def slowdown_below(data: Data, experiment: str, lower: str, upper: str, classes: int) -> MeasuredProperty:
     """Whether median and 99th percentile of slowdowns are lower with a transport, in each class of message sizes.
 
     The details are the largest ratios of each workload.
@@ -156,16 +158,16 @@ def slowdown_below(data: Data, experiment: str, lower: str, upper: str, classes:
         for q, name in ((0.5, "median"), (0.99, "p99")):
             ratios = [float(np.quantile(a, q) / np.quantile(b, q)) for a, b in zip(ours, theirs, strict=True)]
             details[f"{workload} {name}, {lower} over {upper}"] = max(ratios)
-    return Measured(holds=max(details.values()) < 1, details=details)
+    return MeasuredProperty(holds=max(details.values()) < 1, details=details)
 
 
-def least_used(data: Data, experiment: str, first: str, others: list[str]) -> Measured:
+def least_used(data: Data, experiment: str, first: str, others: list[str]) -> MeasuredProperty:
     """Whether a network with more messages than it can carry is used less with a transport than with all others."""
     details = {name: mean(data.utilisation(experiment, {"transport": name})) for name in (first, *others)}
-    return Measured(holds=details[first] < min(details[name] for name in others), details=details)
+    return MeasuredProperty(holds=details[first] < min(details[name] for name in others), details=details)
 
 
-def sometimes_slower(data: Data, experiment: str, first: str, second: str, key: str) -> Measured:
+def sometimes_slower(data: Data, experiment: str, first: str, second: str, key: str) -> MeasuredProperty:
     """Whether flows take longer in the mean with the first transport than with the second, at some value of `key`."""
     details = {}
     for value in data.values(experiment, key):
@@ -174,4 +176,4 @@ def sometimes_slower(data: Data, experiment: str, first: str, second: str, key: 
             runs = data.runs(experiment, {key: value, "transport": name})
             means.append(mean(pl.concat([run.result.flows["fct_us"].drop_nulls() for run in runs])))
         details[f"{key} {value}: {first} over {second}"] = means[0] / means[1]
-    return Measured(holds=max(details.values()) > 1, details=details)
+    return MeasuredProperty(holds=max(details.values()) > 1, details=details)
