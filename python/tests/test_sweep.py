@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import pullnet as api
-from pullnet.sweeps import axes, figure, local
+from pullnet.results import tables
+from pullnet.sweeps import axes, data, figure, local, plan, work
+from pullnet.sweeps.store import Record, Store
 
 from .conftest import COMMAND, SMALL, WATCHDOG_S, Pullnet, wait_until
 
@@ -119,6 +121,117 @@ def test_a_record_that_is_damaged_is_made_again(pullnet: Pullnet, plain: Path, t
     assert_frame_equal(rows(tmp_path / "out").select(stable), before.select(stable))
 
 
+@pytest.mark.parametrize("damage", ["a number", "a table", "half a table", "another run's record", "no object"])
+def test_what_was_changed_on_disk_is_made_again_and_said(
+    pullnet: Pullnet, plain: Path, tmp_path: Path, damage: str
+) -> None:
+    command = ["sweep", "plain.toml", "--seeds", "1,2", "-o", "out", "--keep", "flows"]
+    pullnet(*command)
+    before, table = rows(tmp_path / "out"), (tmp_path / "out" / "flows.parquet").read_bytes()
+    one, two = (Store(tmp_path / "out").record(key) for key in before["run"])
+    flows = one.with_suffix(".flows.parquet")
+    match damage:
+        case "a number":
+            one.write_text(re.sub(r'"p99": ([\d.]+)', r'"p99": 1\1', one.read_text(), count=1))
+        case "a table":
+            rows(flows.parent, flows.stem).with_columns(size_bytes=1).write_parquet(flows)
+        case "half a table":
+            flows.write_bytes(flows.read_bytes()[:100])
+        case "another run's record":
+            one.write_bytes(two.read_bytes())
+        case _:
+            one.write_text("[1, 2]")
+    done = pullnet(*command)
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 runs, 1 of them new" in done.stdout
+    place = one.relative_to(tmp_path)
+    assert done.stderr == f"1 run made again, because records or tables of theirs were changed: {place}\n"
+    stable = ["seed", "run", "fingerprint", "fct_us.p99"]
+    assert_frame_equal(rows(tmp_path / "out").select(stable), before.select(stable))
+    assert (tmp_path / "out" / "flows.parquet").read_bytes() == table
+    assert pullnet(*command).stderr == ""
+
+
+def test_tables_of_earlier_requests_are_kept_with_their_runs(plain: Path, tmp_path: Path) -> None:
+    for keep in ("flows", "hosts"):
+        api.sweep(plain, keep=[keep], out=tmp_path / "out")
+    before = records(tmp_path / "out")
+    assert api.sweep(plain, keep=["flows", "hosts"], out=tmp_path / "out").table("flows").height
+    assert records(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("damage", ["a setting", "cut", "a file", "gone"])
+def test_a_scenario_that_was_changed_in_the_folder_is_restored(plain: Path, tmp_path: Path, damage: str) -> None:
+    (tmp_path / "flows.csv").write_text("src,dst,bytes,start_ps\n0,1,9000,0\n")
+    listed = ['traffic.0={ kind = "flows", file = "flows.csv" }']
+    first = api.sweep(plain, seeds=[1], set=listed, out=tmp_path / "out", workers=1)
+    (kept,) = (tmp_path / "out" / "points").glob("*/scenario.toml")
+    flows, whole = kept.parent / "inputs" / "flows.csv", kept.read_text()
+    match damage:
+        case "a setting":
+            kept.write_text(whole.replace('"9 kB"', '"1500 B"', 1))
+        case "cut":
+            kept.write_text(whole[: len(whole) // 2])
+        case "a file":
+            flows.write_text("src,dst,bytes,start_ps\n0,1,90000,0\n")
+        case _:
+            flows.unlink()
+    again = api.sweep(plain, seeds=[1, 2], set=listed, out=tmp_path / "out", workers=1)
+    assert again.runs["fingerprint"][0] == first.runs["fingerprint"][0]
+    assert again.runs["fingerprint"][1] == api.run(plain, set=listed, seed=2).summary.fingerprint
+    assert flows.read_text().endswith("0,1,9000,0\n")
+
+
+def test_a_scenario_that_was_changed_after_the_sweep_began_is_refused(plain: Path, tmp_path: Path) -> None:
+    planned, store = plan.make(plain, [], [1]), Store(tmp_path / "out")
+    store.open(planned)
+    place = store.scenario(planned.points[0].digest)
+    (task,) = work.tasks(planned, planned.runs, store)
+    assert work.carry_out(task) is not None
+    place.write_text("# a comment changes nothing\n" + place.read_text())
+    assert work.carry_out(task) is not None
+    place.write_text(place.read_text().replace('"9 kB"', '"1500 B"', 1))
+    with pytest.raises(api.InputError, match=r"scenario.toml: it, or a file that it names, has been changed since"):
+        work.carry_out(task)
+
+
+def test_two_sweeps_in_one_folder_leave_the_tables_of_one(tmp_path: Path, plain: Path) -> None:
+    """Both make their runs, and write tables and pictures at once."""
+    assert plain.is_file()
+    shared = [str(COMMAND), "sweep", "plain.toml", "-o", "out", "--keep", "flows", "--jobs", "1"]
+    for _ in range(3):
+        both = [
+            subprocess.Popen([*shared, *more], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for more in (["--seeds", "1..8"], ["--seeds", "5..20", "--over", "topology.k=4,6"])
+        ]
+        for process in both:
+            _, told = process.communicate(timeout=WATCHDOG_S)
+            assert (process.returncode, told) == (0, "")
+        loaded = api.load_sweep(tmp_path / "out")
+        assert loaded.asked in (8, 32)
+        assert loaded.runs.height == loaded.asked
+        assert loaded.of("fct_us.p99")["runs"].sum() == loaded.asked
+        assert loaded.table("flows")["seed"].unique().sort().to_list() == loaded.runs["seed"].unique().sort().to_list()
+    assert [path.name for path in (tmp_path / "out").glob(".*")] == [".lock"]
+
+
+def test_tables_of_different_requests_are_not_taken_for_one(plain: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = api.sweep(plain, seeds=[1], keep=["flows", "hosts"], out=out)
+    other = (out / "points.parquet").read_bytes()
+    second = api.sweep(plain, seeds=[1, 2], keep=["flows"], out=out)
+    assert not (out / "hosts.parquet").exists()
+    with pytest.raises(api.InputError, match=r"hosts.parquet: cannot be read: No such file"):
+        first.table("hosts")
+    with pytest.raises(api.InputError, match=r"flows.parquet: is not of the request in sweep.json"):
+        first.table("flows")
+    with pytest.raises(api.InputError, match="kept no table `hosts`"):
+        second.table("hosts")
+    (out / "points.parquet").write_bytes(other)
+    with pytest.raises(api.InputError, match=r"points.parquet: is not of the request in sweep.json, .*run the sweep"):
+        api.load_sweep(out)
+
+
 def test_points_have_mean_and_confidence_interval(pullnet: Pullnet, plain: Path, tmp_path: Path) -> None:
     pullnet("sweep", "plain.toml", "--over", "traffic.1.degree=8,4", "--seeds", "1..4", "-o", "out", "--json")
     runs, points = rows(tmp_path / "out"), rows(tmp_path / "out", "points")
@@ -160,12 +273,27 @@ def test_tables_that_do_not_fit_together_are_refused(plain: Path, tmp_path: Path
     out = tmp_path / "out"
     api.sweep(plain, seeds=[1, 2], keep=["hosts"], out=out, workers=1)
     before = (out / "hosts.parquet").read_bytes()
-    one, _ = (out / "runs").rglob("*.hosts.parquet")
-    pl.DataFrame({"host": [1]}).write_parquet(one)
+    key, kept = api.load_sweep(out).runs["run"][0], Store(out)
+    table = tables.parquet(pl.DataFrame({"host": [1]}).to_arrow())
+    kept.save(Record(key, json.dumps(kept.load(key)), {"hosts": table}))
     with pytest.raises(api.InputError, match="--keep hosts: its columns are not the same at all points; leave it out"):
         api.sweep(plain, seeds=[1, 2], keep=["hosts"], out=out, workers=1)
     assert (out / "hosts.parquet").read_bytes() == before
-    assert not list(out.glob(".*"))
+    assert [path.name for path in out.glob(".*")] == [".lock"]
+
+
+def test_a_parameter_and_a_column_of_the_same_name_stand_beside_each_other(pullnet: Pullnet, tmp_path: Path) -> None:
+    (tmp_path / "plain.toml").write_text(PLAIN)
+    over = ["--over", 'transport={ kind = "ndp" },{ kind = "phost" }', "--keep", "flows"]
+    done = pullnet("sweep", "plain.toml", *over, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    found = rows(tmp_path / "out", "flows").group_by("transport", "flows.transport").len().sort("transport")
+    assert found.select("transport", "flows.transport").rows() == [
+        ('{ kind = "ndp" }', "ndp"),
+        ('{ kind = "phost" }', "phost"),
+    ]
+    schema = pq.read_schema(tmp_path / "out" / "flows.parquet")
+    assert schema.field("size_bytes").metadata[b"unit"] == b"B"
 
 
 def test_a_point_runs_again_from_what_is_kept(pullnet: Pullnet, plain: Path, tmp_path: Path) -> None:
@@ -323,6 +451,16 @@ REFUSED = {
         ["--over", "topology.k=4,4"],
         "error: --over topology.k: 4 stands there twice; list each value once\n",
     ),
+    "twice in other words": (
+        ["--over", "topology.k=4,6", "--over", "traffic.1.start=10 us,0.01 ms,20 us,10us", "--seeds", "1"],
+        "error: --over traffic.1.start: 10 us and 0.01 ms and 10us come to the same scenario and would count twice; "
+        "list one of them\n",
+    ),
+    "a number twice": (
+        ["--over", "transport.pull_rate=1,1.0,0.5", "--over", "topology.k=4,6"],
+        "error: --over transport.pull_rate: 1 and 1.0 come to the same scenario and would count twice; list one of "
+        "them\n",
+    ),
     "two lists": (
         ["--over", "topology.k=4", "--over", "topology.k=6"],
         "error: --over topology.k: is given twice; list all its values once\n",
@@ -395,7 +533,37 @@ def test_an_unknown_metric_is_refused_with_what_is_near(pullnet: Pullnet, plain:
     done = pullnet("sweep", "plain.toml", "--metric", "fct_us.p95")
     assert done.returncode == 2
     assert re.match(r"error: --metric fct_us.p95: no run has it; did you mean fct_us.p\d\d or", done.stderr)
+    assert not (plain.parent / "results").exists(), "before anything runs"
     assert pullnet("sweep", "plain.toml", "--metric", "fct_us.p90").returncode == 0
+    done = pullnet("sweep", "plain.toml", "--metric", "by_tag.nosuch.fct_us.p90")
+    assert re.match(r"error: --metric by_tag.nosuch.fct_us.p90: no run has it; did you mean by_tag", done.stderr)
+
+
+def test_every_metric_of_a_run_can_be_asked_for(plain: Path) -> None:
+    found = api.sweep(plain, set=["traffic.1.tag=a/b.x_us.flows"])
+    assert [name for name in found.metrics if not data.is_metric(name)] == []
+    assert not any(map(data.is_metric, ["seed", "complete", "fct_us", "fct_us.p99.x", "by_tag.a", "", "warnings"]))
+
+
+def test_a_tag_has_no_unit_and_makes_no_folder(pullnet: Pullnet, plain: Path, tmp_path: Path) -> None:
+    name = "by_tag.a/b.x_us.flows.completed"
+    done = pullnet("sweep", "plain.toml", "--set", "traffic.1.tag=a/b.x_us", "--metric", name, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:2] == ["runs", name]
+    assert (tmp_path / "out" / "by_tag.a_b.x_us.flows.completed.png").is_file()
+    assert data.unit("by_tag.a_s.slowdown.p99") == data.unit("packets.trimmed_by_tier.x_bytes") == ""
+    assert data.unit("by_tag.a_s.fct_us.p99") == "us"
+
+
+def test_a_mean_says_over_how_many_runs_it_is(pullnet: Pullnet, plain: Path, tmp_path: Path) -> None:
+    first = sorted(api.sweep(plain, seeds=range(1, 5)).runs["fct_us.min"])
+    ended = next(number for number in (1, 2, 3) if first[number] > first[number - 1])
+    short = f"limit={(first[ended - 1] + first[ended]) / 2:.3f} us"
+    metrics = ["--metric", "fct_us.p99", "--metric", "flows.started"]
+    done = pullnet("sweep", "plain.toml", "--set", short, "--seeds", "1..4", *metrics, "-o", "out")
+    words = done.stdout.split("\n")[1].split()
+    assert words[0] == "4"
+    assert " ".join(words).count(f"({ended} of 4)") == 1
 
 
 def test_runs_that_cannot_be_made_are_named_and_the_rest_is_kept(pullnet: Pullnet, plain: Path, tmp_path: Path) -> None:

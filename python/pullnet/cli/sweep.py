@@ -96,6 +96,7 @@ def sweep(
     from pullnet.sweeps.sweep import carry_through, check_confidence
 
     check_confidence(confidence)
+    _check_metrics(metrics or [])
     where = _where(jobs, on, slurm, slurm_options or [], wait=wait)
     plan = plans.make(
         scenario,
@@ -113,6 +114,16 @@ def sweep(
     found, outcomes = carry_through(plan, store, where, confidence, quiet=quiet)
     _tell(found, plan, metrics, outcomes, as_json=as_json, quiet=quiet)
     _leave(found, outcomes, waited=wait)
+
+
+def _check_metrics(metrics: list[str]) -> None:
+    """Refuse what no summary can have; which tags there are, only the runs tell."""
+    from pullnet.sweeps.data import is_metric
+    from pullnet.sweeps.sweep import unknown
+
+    wrong = [unknown(name) for name in metrics if not is_metric(name)]
+    if wrong:
+        raise InputError(wrong)
 
 
 def _where(jobs: int | None, on: str | None, slurm: bool, options: list[str], *, wait: bool) -> "Where":
@@ -155,7 +166,7 @@ def _tell(found: "Sweep", plan: "Plan", metrics: Many, outcomes: "Outcomes", *, 
     shown = [name for name in metrics or METRICS if name in measured]
     assert found.path is not None, "the command keeps what it makes"
     for name in shown:
-        found.plot(name, found.path / f"{name}.png")
+        found.plot(name, found.path / f"{name.replace('/', '_')}.png")
     if as_json:
         typer.echo(json_text.dumps(_document(found, shown, outcomes)))
     elif not quiet:
@@ -169,7 +180,6 @@ def _show(found: "Sweep", metrics: list[str]) -> None:
     from rich.table import Table
 
     from pullnet.cli.console import Output
-    from pullnet.results.show import number
     from pullnet.sweeps.data import unit
 
     table = Table(box=None, pad_edge=False)
@@ -179,10 +189,20 @@ def _show(found: "Sweep", metrics: list[str]) -> None:
     for name in metrics:
         table.add_column(f"{name} ({unit(name)})" if unit(name) else name, justify="right")
     for at, cells in _rows(found, metrics):
-        shown = [f"{number(cell['mean'])} ± {number(_half(cell))}" if cell else "-" for cell in cells]
-        table.add_row(*map(str, at), str(max((cell["runs"] for cell in cells if cell), default=0)), *shown)
+        count = max((cell["runs"] + cell["missing"] for cell in cells if cell), default=0)
+        table.add_row(*map(str, at), str(count), *map(_text, cells))
     if metrics:
         Output().print(table)
+
+
+def _text(cell: dict[str, Any] | None) -> str:
+    """Write a mean with its interval, and over how many runs it is where some have no value."""
+    from pullnet.results.show import number
+
+    if not cell or not cell["runs"]:
+        return "-"
+    mean = f"{number(cell['mean'])} ± {number(_half(cell))}"
+    return f"{mean} ({cell['runs']} of {cell['runs'] + cell['missing']})" if cell["missing"] else mean
 
 
 def _half(cell: dict[str, Any]) -> float | None:

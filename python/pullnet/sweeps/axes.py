@@ -63,6 +63,8 @@ def _pairs(over: Over, errors: list[str]) -> Iterator[tuple[str, object]]:
 def _axis(path: str, given: object) -> Axis:
     if path == "seed":
         raise InputError("--over seed: seeds are no setting to sweep over; use --seeds, for instance --seeds 1..50")
+    if path == "warnings":
+        raise InputError("--over warnings: no result depends on warnings; use --silence NAME to leave one out")
     texts = _texts(path, given)
     if not texts or "" in texts:
         raise InputError(f"--over {path}: a value is empty; {EXAMPLE}")

@@ -3,7 +3,8 @@
 import difflib
 import re
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from pullnet.results import tables
 from pullnet.results.summary import Summary
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.plan import Plan
-from pullnet.sweeps.store import Store, writing
+from pullnet.sweeps.store import Store
 
 RUNS, POINTS = "runs", "points"
 
@@ -45,10 +46,10 @@ def is_metric(name: str) -> bool:
     return _field_of(name) is not None
 
 
-def near_metrics(name: str) -> str:
+def near_metrics(name: str, known: Iterable[str] | None = None) -> str:
     """Names of numbers of a summary that are near, as a question; empty if there are none."""
-    known = [path.replace("*", "NAME") for path in _numbers(Summary)]
-    near = difflib.get_close_matches(name, known, 3, 0.5)
+    listed = [path.replace("*", "NAME") for path in _numbers(Summary)] if known is None else list(known)
+    near = difflib.get_close_matches(name, listed, 3, 0.5)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 
@@ -169,44 +170,38 @@ def _half_widths(counts: list[int], deviations: list[float | None], confidence: 
 
 
 def write(frame: pl.DataFrame, path: Path) -> None:
-    """Write a table as Parquet, units in the metadata of its columns; whole or not at all."""
+    """Write a table as Parquet, units in the metadata of its columns."""
     import pyarrow as pa
-
-    from pullnet.sweeps.store import replace
 
     table = frame.to_arrow()
     fields = [field.with_metadata({"unit": unit(field.name)}) for field in table.schema]
-    sink = pa.BufferOutputStream()
-    tables.write(table.cast(pa.schema(fields)), sink)
-    with writing(path):
-        replace(path, sink.getvalue().to_pybytes())
+    tables.write(table.cast(pa.schema(fields)), path)
 
 
 def write_table(plan: Plan, store: Store, name: str, path: Path) -> None:
-    """Join a table of all runs that have been made, parameters and seed before its own columns."""
+    """Join a table of all runs that have been made, parameters and seed before its own columns.
+
+    An own column that has the name of a parameter gets the name of the table in front: `flows.transport`.
+    Without a run, there is no file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    beside = path.with_name(f".{path.name}.part")
-    writer = None
-    with writing(path):
-        try:
-            for run in plan.runs:
-                if store.load(run.key, [name]) is None:
-                    continue
-                table = tables.read(store.table(run.key, name))
-                given = {**run.point.at, "seed": run.seed}
-                for at, (key, value) in enumerate(given.items()):
-                    table = table.add_column(at, key, pa.array([value] * table.num_rows, _arrow_kind(value)))
-                if writer and not table.schema.equals(writer.schema):
-                    raise InputError(f"--keep {name}: its columns are not the same at all points; leave it out")
-                writer = writer or pq.ParquetWriter(beside, table.schema, compression="zstd")
-                writer.write_table(table)
-            if writer:
-                writer.close()
-                beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        writer = None
+        for run in plan.runs:
+            if store.load(run.key, [name]) is None:
+                continue
+            given = {**run.point.at, "seed": run.seed}
+            table = tables.read(store.table(run.key, name))
+            own = [f"{name}.{column}" if column in given else column for column in table.column_names]
+            table = table.rename_columns(own)
+            for at, (key, value) in enumerate(given.items()):
+                table = table.add_column(at, key, pa.array([value] * table.num_rows, _arrow_kind(value)))
+            if writer and not table.schema.equals(writer.schema):
+                raise InputError(f"--keep {name}: its columns are not the same at all points; leave it out")
+            writer = writer or stack.enter_context(pq.ParquetWriter(path, table.schema, compression="zstd"))
+            writer.write_table(table)
 
 
 def _arrow_kind(value: Value) -> Any:

@@ -8,7 +8,7 @@ import polars as pl
 
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.data import unit
-from pullnet.sweeps.store import writing
+from pullnet.sweeps.store import replacing, writing
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D*)")
 _MOST_LINES = 20
@@ -51,10 +51,8 @@ def draw(points: pl.DataFrame, runs: pl.DataFrame, axes: Sequence[Axis], metric:
         drawing.plot(runs["seed"].to_list(), runs[metric].to_list(), "o", markersize=4)
     drawing.set(xlabel=words[0], ylabel=words[1])
     drawing.grid(alpha=0.3)
-    beside = path.with_name(f".{path.name}.part")
-    with writing(path):
+    with writing(path), replacing(path) as beside:
         figure.savefig(beside, dpi=120, format=path.suffix[1:])
-        beside.replace(path)
     return True
 
 

@@ -58,8 +58,9 @@ def make(plan: Plan, store: Store, where: Where, *, quiet: bool) -> Outcomes:
         return outcomes
     total = len(plan.points) * len(plan.seeds)
     with Tally(plan.name, total, total - len(waiting), quiet=quiet) as tally:
+        _tell_damaged(plan, store, waiting, tally)
         asking = Asking(tally, _what_then(where))
-        # # `closing`: after an exception, runs under way are ended at once instead of being waited for.
+        # `closing`: after an exception, runs under way are ended at once instead of being waited for.
         with interruptible(asking), closing(_made(plan, store, waiting, where, asking, tally)) as found:
             for run, error in found:
                 _count(outcomes, run, error)
@@ -72,6 +73,13 @@ def missing(plan: Plan, store: Store) -> list[Run]:
     """Return the runs that have not been made; of points that come to the same, one."""
     different = {run.key: run for run in reversed(plan.runs)}
     return [run for run in reversed(different.values()) if not store.has(run, plan.keep)]
+
+
+def _tell_damaged(plan: Plan, store: Store, waiting: list[Run], tally: Tally) -> None:
+    damaged = [store.record(run.key) for run in waiting if store.is_damaged(run.key, plan.keep)]
+    if damaged:
+        runs = "1 run" if len(damaged) == 1 else f"{len(damaged)} runs"
+        tally.say(f"{runs} made again, because records or tables of theirs were changed: {damaged[0]}")
 
 
 def _what_then(where: Where) -> str:

@@ -103,6 +103,7 @@ def make(
         raise InputError(f"--over: the values combine to {count} points; use at most {MOST_RUNS}")
     quiet = silenced(silence)
     name, points, seed = _points(read(scenario), axes, settings + quiet, seeds)
+    _refuse_equal(axes, points)
     listed = [seed] if seeds is None else seeds
     if len(points) * len(listed) > MOST_RUNS:
         product = f"{len(points)} points and {len(listed)} seeds are {len(points) * len(listed)} runs"
@@ -139,6 +140,28 @@ def _points(
     return name, points, seed
 
 
+def _refuse_equal(axes: list[Axis], points: list[Point]) -> None:
+    """Refuse values of a setting that come to the same scenarios, as `10 us` and `10us`: each run would count twice."""
+    errors = []
+    inner = len(points)
+    for axis in axes:
+        inner //= len(axis.texts)  # points in a row that have the same value, since the last setting varies fastest
+        scenarios: list[list[str]] = [[] for _ in axis.texts]
+        for number, point in enumerate(points):
+            scenarios[number // inner % len(axis.texts)].append(point.digest)
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for text, digests in zip(axis.texts, scenarios, strict=True):
+            alike.setdefault(tuple(digests), []).append(text)
+        errors += [
+            f"--over {axis.path}: {' and '.join(texts)} come to the same scenario and would count twice; list one "
+            "of them"
+            for texts in alike.values()
+            if len(texts) > 1
+        ]
+    if errors:
+        raise InputError(errors)
+
+
 def _told(line: str, here: list[tuple[str, str]]) -> str:
     """Name the option that the value came from."""
     for path, value in here:
@@ -157,12 +180,16 @@ def _placed(line: str, where: list[str], points: int) -> str:
 
 
 def _point(at: dict[str, Value], text: str, files: dict[str, bytes]) -> Point:
+    return Point(at, digest_of(text, files), text, files)
+
+
+def digest_of(text: str, files: dict[str, bytes]) -> str:
+    """Return the name of a point whose scenario is `text`. Raises `ValueError` if that is no TOML."""
     document = tomllib.loads(text)
     document.pop("seed", None)
     contents = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     whole = [document, contents, __version__, core_identity()]
-    digest = hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()[:_LETTERS]
-    return Point(at, digest, text, files)
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()[:_LETTERS]
 
 
 def _key(point: Point, seed: int) -> str:

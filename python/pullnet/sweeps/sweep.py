@@ -1,7 +1,9 @@
 """A sweep as a call, and what it gives."""
 
+import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -41,6 +43,8 @@ class Sweep:
     """How many runs the sweep has."""
     path: Path | None
     """The folder on disk, if there is one."""
+    sums: dict[str, str] = field(default_factory=dict, repr=False)
+    """Checksums of the tables in the folder, by the name of the file."""
     tables: "dict[str, pl.DataFrame]" = field(default_factory=dict, repr=False)
     """Tables of all runs that were kept, where there is no folder."""
 
@@ -58,17 +62,14 @@ class Sweep:
 
     def table(self, name: str) -> "pl.DataFrame":
         """Return a table of all runs, with parameters and seed; `keep` must have named it."""
-        import polars as pl
-
         if name in self.tables:
             return self.tables[name]
-        file = self.path / f"{name}.parquet" if self.path else None
-        if file is None or not file.is_file():
+        if self.path is None or f"{name}.parquet" not in self.sums:
             raise InputError(f"the sweep kept no table `{name}`; name it in `keep`")
         try:
-            return pl.read_parquet(file)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{file}: is not a whole table: {error}; run the sweep again") from None
+            return _read(self.path, name, self.sums)
+        except OSError as error:
+            raise InputError(f"{error.filename}: cannot be read: {error.strerror}; run the sweep again") from None
 
     def plot(self, metric: str, path: "str | os.PathLike[str]") -> Path:
         """Draw a metric against the first axis, a line for each combination of the others."""
@@ -87,12 +88,11 @@ class Sweep:
             raise InputError(unknown(metric, self.metrics))
 
 
-def unknown(metric: str, known: list[str]) -> str:
-    """Say that there is no such metric, and what is near."""
-    import difflib
+def unknown(metric: str, known: Iterable[str] | None = None) -> str:
+    """Say that there is no such metric, and what is near: of those that the runs have, or of all that there can be."""
+    from pullnet.sweeps.data import near_metrics
 
-    near = difflib.get_close_matches(metric, known, 3, 0.5)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "runs.parquet has all of them as columns"
+    remedy = near_metrics(metric, known) or "runs.parquet of a sweep has all of them as columns"
     return f"--metric {metric}: no run has it; {remedy}"
 
 
@@ -137,7 +137,7 @@ def sweep(
         place = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
         found, outcomes = carry_through(plan, Store(place), where, confidence, quiet=not progress)
         if out is None:
-            found.tables = {name: found.table(name) for name in plan.keep if (place / f"{name}.parquet").is_file()}
+            found.tables = {name: found.table(name) for name in plan.keep if f"{name}.parquet" in found.sums}
             found.path = None
     if outcomes.errors:
         raise InputError(failures(outcomes))
@@ -169,33 +169,75 @@ def carry_through(
 
 
 def gather(plan: "Plan", store: "Store", confidence: float) -> Sweep:
-    """Write the data set of all runs that are there, and what they come to."""
-    from pullnet.sweeps import data
+    """Write the data set of all runs that are there, and what they come to.
 
-    runs = data.runs_of(plan, store)
-    points = data.points_of(runs, plan.axes, confidence)
-    data.write(runs, store.root / f"{data.RUNS}.parquet")
-    data.write(points, store.root / f"{data.POINTS}.parquet")
-    for name in plan.keep:
-        data.write_table(plan, store, name, store.root / f"{name}.parquet")
-    return Sweep(runs, points, plan.axes, len(plan.points) * len(plan.seeds), store.root)
+    The tables of a folder are of one request: they are written beside their places and moved there together, by one
+    process at a time. `sweep.json` comes last; a process that is killed before leaves other checksums in it.
+    """
+    from pullnet.results.result import ALWAYS, PROBES
+    from pullnet.sweeps import data
+    from pullnet.sweeps.store import writing
+
+    with writing(store.root), store.locked() as alone, ExitStack() as stack:
+        for left in store.root.glob(f"{_BESIDE}*") if alone else ():  # by a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        beside = stack.enter_context(tempfile.TemporaryDirectory(prefix=_BESIDE, dir=store.root))
+        runs = data.runs_of(plan, store)
+        points = data.points_of(runs, plan.axes, confidence)
+        data.write(runs, _file(beside, data.RUNS))
+        data.write(points, _file(beside, data.POINTS))
+        for name in plan.keep:
+            data.write_table(plan, store, name, _file(beside, name))
+        sums = {path.name: _sha256(path) for path in sorted(Path(beside).iterdir())}
+        for name in (data.RUNS, data.POINTS, *ALWAYS, *PROBES):
+            place = _file(store.root, name)
+            if place.name in sums:
+                _file(beside, name).replace(place)
+            else:  # of an earlier request
+                place.unlink(missing_ok=True)
+        store.describe(plan, sums)
+    return Sweep(runs, points, plan.axes, len(plan.points) * len(plan.seeds), store.root, sums)
+
+
+_BESIDE = ".tables-"
+"""Beginning of the name of the folder where tables are written before they are moved to their places."""
+
+
+def _file(folder: "str | os.PathLike[str]", table: str) -> Path:
+    return Path(folder) / f"{table}.parquet"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @typed
 def load_sweep(path: "str | os.PathLike[str]") -> Sweep:
     """Load what a sweep has left in the folder `path`."""
-    import polars as pl
-
     from pullnet.sweeps import data, store
     from pullnet.sweeps.axes import Axis
 
     folder = Path(path)
     try:
-        about: dict[str, Any] = json.loads((folder / store.ABOUT).read_text(encoding="utf-8"))
-        axes = [Axis(key, tuple(map(str, values)), tuple(values)) for key, values in about["over"].items()]
-        runs, points = (pl.read_parquet(folder / f"{name}.parquet") for name in (data.RUNS, data.POINTS))
-        return Sweep(runs, points, axes, about["runs"], folder)
+        with store.Store(folder).locked(for_reading=True):
+            about: dict[str, Any] = json.loads((folder / store.ABOUT).read_text(encoding="utf-8"))
+            axes = [Axis(key, tuple(map(str, values)), tuple(values)) for key, values in about["over"].items()]
+            runs, points = (_read(folder, name, about["files"]) for name in (data.RUNS, data.POINTS))
+        return Sweep(runs, points, axes, about["runs"], folder, about["files"])
     except OSError as error:
         raise InputError(f"{folder}: is not a sweep that has run: {error}; `pullnet sweep` makes one") from None
-    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder}: cannot be used: {error}; was it written by another version?") from None
+
+
+def _read(folder: Path, name: str, sums: dict[str, str]) -> "pl.DataFrame":
+    """Read a table of a sweep, if it is what the sweep wrote."""
+    import polars as pl
+
+    from pullnet.sweeps.store import ABOUT
+
+    file = _file(folder, name)
+    if _sha256(file) != sums.get(file.name):
+        raise InputError(f"{file}: is not of the request in {ABOUT}, or has been changed; run the sweep again")
+    return pl.read_parquet(file)

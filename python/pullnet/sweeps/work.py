@@ -16,7 +16,7 @@ from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import Interruption, Watcher, simulate
 from pullnet.runs.scenario import compiled, picoseconds
 from pullnet.runs.stall import DEFAULT_AFTER
-from pullnet.sweeps.plan import Plan, Point, Run
+from pullnet.sweeps.plan import Plan, Point, Run, digest_of
 from pullnet.sweeps.store import Record, Store
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -75,6 +75,11 @@ def carry_out(task: Task, patience: Patience | None = None, watchers: Iterable[W
             "results of different builds are not mixed"
         )
     scenario = compiled(task.place or _scenario(task.point), seed=task.seed)
+    if task.place and digest_of(*inputs.packed(scenario)) != task.point.digest:
+        raise InputError(
+            f"{task.place}: it, or a file that it names, has been changed since the sweep wrote it; give the command "
+            "again, which restores it"
+        )
     with _ONE_AT_A_TIME:
         watching = [*watchers, *([patience] if patience else [])]
         stall_after_ps = picoseconds("stall_after", DEFAULT_AFTER)
