@@ -1,13 +1,17 @@
-"""`pullnet sweep --slurm` on a real Slurm."""
+"""`pullnet sweep --slurm` on a real Slurm; what needs no job to run, with stand-ins of its commands."""
 
 import json
+import os
+import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import pullnet as api
+from pullnet.sweeps import slurm as slurm_module
 
 from . import slurm_cluster
 from .conftest import COMMAND, WATCHDOG_S, Pullnet, wait_until
@@ -119,4 +123,65 @@ def test_without_slurm_the_command_says_so(pullnet: Pullnet, tmp_path: Path, mon
     assert done.stderr == (
         "error: --slurm: there is no command sbatch, squeue, scontrol here; call it where jobs are submitted, or leave "
         "out --slurm to run on this machine\n"
+    )
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of a Slurm that takes jobs, numbers them after the folder's jobs, and never ends one."""
+    commands = {
+        "sbatch": 'sleep 0.3; for n in 1 2 3 4 5; do mkdir "$0.$n" 2>/dev/null && echo $n && exit; done',
+        "squeue": "echo RUNNING",
+        "scontrol": "",
+    }
+    (tmp_path / "bin").mkdir()
+    for name, text in commands.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    (tmp_path / "it.toml").write_text(PLAIN)
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_two_calls_at_once_submit_each_run_once(tmp_path: Path) -> None:
+    both = [call(dict(os.environ), tmp_path, "--no-wait", "--seeds", seeds) for seeds in ("1..4", "3..6")]
+    assert [ended(process)[0] for process in both] == [0, 0]
+    assert sorted(listed(tmp_path, 1) + listed(tmp_path, 2)) == [1, 2, 3, 4, 5, 6]
+    jobs = {(tmp_path / "out" / "slurm" / f"{number}.job").read_text() for number in (1, 2)}
+    assert jobs == {"1", "2"}
+
+
+def test_no_two_arrays_have_one_number(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(lambda _: slurm_module.claim(tmp_path), range(40)))
+    assert sorted(numbers) == list(range(1, 41))
+
+
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (
+            "1.json",
+            "{",
+            r"error: out/slurm/1.json: the list of runs of job 1 is damaged: .*; end that job with `scancel 1`",
+        ),
+        ("1.json", "[]", r"error: out/slurm/1.json: the list of runs of job 1 is damaged: "),
+        ("1.job", "", r"error: out/slurm/1.job: '' is no number of a job; remove the file if its job has ended"),
+    ],
+)
+def test_damaged_files_of_a_job_are_named(pullnet: Pullnet, tmp_path: Path, name: str, text: str, told: str) -> None:
+    assert pullnet("sweep", "it.toml", "--slurm", "--no-wait", "-o", "out").returncode == 0
+    (tmp_path / "out" / "slurm" / name).write_text(text)
+    done = pullnet("sweep", "it.toml", "--slurm", "--no-wait", "-o", "out")
+    assert done.returncode == 2
+    assert re.match(told, done.stderr)
+
+
+def test_an_option_of_several_lines_is_refused(pullnet: Pullnet, tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text(PLAIN)
+    done = pullnet("sweep", "it.toml", "--slurm", "--slurm-option", "--time=60\nrm -r x", "-o", "out")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: --slurm-option '--time=60\\nrm -r x': has a line break; give each option of sbatch by itself\n",
     )

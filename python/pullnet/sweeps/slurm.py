@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,11 @@ class Manner:
     wait: bool = True
     """Stay until all runs are there."""
 
+    def __post_init__(self) -> None:
+        for option in self.options:
+            if len(f"{option}.".splitlines()) > 1 or "\0" in option:
+                raise InputError(f"--slurm-option {option!r}: has a line break; give each option of sbatch by itself")
+
 
 def on_slurm(
     plan: Plan, store: Store, waiting: list[Run], manner: Manner, stop: Stop, tally: Tally
@@ -58,11 +64,13 @@ def on_slurm(
     _require()
     for run in waiting:
         store.forget_errors(run.key)
-    jobs = _jobs(store)
-    taken = {key for job in jobs for key in job.keys}
-    free = [run for run in waiting if run.key not in taken]
+    with store.locked():  # a call at the same time waits, and finds the job of this one
+        jobs = _jobs(store)
+        taken = {key for job in jobs for key in job.keys}
+        free = [run for run in waiting if run.key not in taken]
+        if free:
+            jobs.append(submit(plan, store, free, manner))
     if free:
-        jobs.append(submit(plan, store, free, manner))
         tally.say(f"job {jobs[-1].number} makes {len(free)} runs; its script and logs are in {store.root / FOLDER}")
     for job in jobs[: -1 if free else None]:
         tally.say(f"job {job.number} of an earlier call is still at some of them")
@@ -107,7 +115,7 @@ def write(plan: Plan, store: Store, runs: Sequence[Run], manner: Manner) -> Path
     count = min(len(runs), _ELEMENTS, _most_elements())
     with writing(store.root):
         folder.mkdir(parents=True, exist_ok=True)
-        number = 1 + max((int(path.stem) for path in folder.glob("*.sh") if path.stem.isdecimal()), default=0)
+        number = claim(folder)
         listed, script = folder.absolute() / f"{number}.json", folder.absolute() / f"{number}.sh"
         listing = {
             "core": core_identity(),
@@ -133,6 +141,15 @@ def write(plan: Plan, store: Store, runs: Sequence[Run], manner: Manner) -> Path
     return script
 
 
+def claim(folder: Path) -> int:
+    """Return the number of a new array; no other process gets the same, even on a disk without locks."""
+    while True:
+        number = 1 + max((int(path.stem) for path in folder.glob("*.sh") if path.stem.isdecimal()), default=0)
+        with suppress(FileExistsError):
+            (folder / f"{number}.sh").touch(exist_ok=False)
+            return number
+
+
 def submit(plan: Plan, store: Store, runs: Sequence[Run], manner: Manner) -> Job:
     """Write an array and hand it to Slurm."""
     script = write(plan, store, runs, manner)
@@ -149,11 +166,23 @@ def _jobs(store: Store) -> list[Job]:
     """Return the jobs of this folder that have not ended."""
     found = []
     for path in sorted((store.root / FOLDER).glob("*.job")):
-        number = path.read_text().strip()
+        number = path.read_text(encoding="utf-8", errors="replace").strip()
+        if not (number.isascii() and number.isdecimal()):
+            raise InputError(f"{path}: {number!r} is no number of a job; remove the file if its job has ended")
         if _lives(number):
-            runs = json.loads(path.with_suffix(".json").read_text())["runs"]
-            found.append(Job(number, frozenset(run["key"] for run in runs)))
+            found.append(Job(number, _listed(path.with_suffix(".json"), number)))
     return found
+
+
+def _listed(path: Path, number: str) -> frozenset[str]:
+    """Return the keys of the runs that an array was given."""
+    try:
+        return frozenset(run["key"] for run in json.loads(path.read_bytes())["runs"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(
+            f"{path}: the list of runs of job {number} is damaged: {error}; end that job with `scancel {number}`, and "
+            f"remove {path.with_suffix('.job')}"
+        ) from None
 
 
 def _lives(number: str) -> bool:
