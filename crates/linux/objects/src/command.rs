@@ -1,15 +1,16 @@
 //! The commands put, get and store.
 
-use std::fs::File;
+use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::driver::{Driver, Jobs, LinkOptions, STORE_PORT};
 use crate::engine::MOST_HOSTS;
-use crate::file::{Folder, hash};
+use crate::file::{Folder, check_place, hash, open_plain};
 use crate::get::Get;
 use crate::message::check_name;
 use crate::put::{Object, Put};
@@ -67,15 +68,13 @@ fn check_hosts(hosts: &[SocketAddr], link: &LinkOptions) -> Result<(), CommandEr
 /// Opens the file that is sent.
 fn object(path: &Path, name: Option<String>) -> Result<Object, CommandError> {
     let wrong = |what: String| CommandError::Input(format!("{}: {what}", path.display()));
-    let file = File::open(path).map_err(|error| match error.kind() {
+    let file = open_plain(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => wrong("there is no such file; name the file to send".to_owned()),
         _ => wrong(format!("cannot be read: {error}")),
     })?;
-    if !file.metadata().is_ok_and(|found| found.is_file()) {
-        return Err(wrong("is no plain file; put sends one file".to_owned()));
-    }
-    let own = || path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = name.or_else(own).unwrap_or_default();
+    let file = file.ok_or_else(|| wrong("is no plain file; put sends one file".to_owned()))?;
+    let own = path.file_name().unwrap_or_default().to_str().map(str::to_owned);
+    let name = name.or(own).ok_or_else(|| wrong("its name is not UTF-8; state a --name".to_owned()))?;
     check_name(&name).map_err(CommandError::Input)?;
     let (bytes, blake3) = hash(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     Ok(Object { file, name, bytes, blake3 })
@@ -124,6 +123,28 @@ pub fn put(
     Ok(task.report(driver.engine()))
 }
 
+/// Where the object `name` is written: in the folder `out`, or in the file `out`; of a link, in the file that it leads to.
+fn target_of(name: &str, out: &Path) -> Result<PathBuf, CommandError> {
+    let wrong = |path: &Path, why: &str| CommandError::Input(format!("{}: {why}", path.display()));
+    let no_folder = |path: &Path| wrong(path, "there is no such folder; make it first");
+    let target = if out.is_dir() { out.join(name) } else { out.to_owned() };
+    if target.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(no_folder(out));
+    }
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(no_folder(folder));
+    }
+    let target = if target.is_symlink() {
+        fs::canonicalize(&target)
+            .map_err(|error| wrong(&target, &format!("the link leads nowhere: {error}")))?
+    } else {
+        target
+    };
+    check_place(&target).map_err(|error| wrong(&target, &format!("cannot be written: {error}")))?;
+    Ok(target)
+}
+
 /// Fetches the object `name` from all hosts that have it, into the file `out`.
 ///
 /// # Errors
@@ -137,14 +158,7 @@ pub fn get(
 ) -> Result<Report, CommandError> {
     check_hosts(hosts, link)?;
     check_name(name).map_err(CommandError::Input)?;
-    let target: PathBuf = if out.is_dir() { out.join(name) } else { out.to_owned() };
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(CommandError::Input(format!(
-            "{}: there is no such folder; make it first",
-            folder.display()
-        )));
-    }
+    let target = target_of(name, out)?;
     let mut driver = Driver::open(link).map_err(CommandError::Host)?;
     let missing = driver.resolve(hosts).map_err(CommandError::Host)?;
     let jobs = Jobs::new(driver.waker());
@@ -169,4 +183,32 @@ pub fn store(
     let jobs = Jobs::new(driver.waker());
     let mut task = Store::new(folder, most_bytes, jobs, tell);
     driver.run(&mut task, watch).map_err(CommandError::Host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_written_to_a_file_and_to_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("pullnet-target-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("plain"), b"x").unwrap();
+        std::os::unix::fs::symlink("plain", folder.join("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.join("dangling")).unwrap();
+        let of = |out: &str| target_of("name", &folder.join(out)).map_err(|error| error.to_string());
+        assert_eq!(of(""), Ok(folder.join("name")));
+        assert_eq!(of("new"), Ok(folder.join("new")));
+        assert_eq!(of("link"), Ok(fs::canonicalize(&folder).unwrap().join("plain")));
+        for (out, why) in [
+            ("none/", "no such folder"),
+            ("none/file", "no such folder"),
+            ("plain/", "no such folder"),
+            ("dangling", "leads nowhere"),
+            ("/dev/null", "a device"),
+        ] {
+            assert!(of(out).unwrap_err().contains(why), "{out}: {:?}", of(out));
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

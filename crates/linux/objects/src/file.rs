@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -37,8 +37,9 @@ impl Part {
     /// Creates the part of a file of `bytes` bytes that is to appear at `target`.
     ///
     /// # Errors
-    /// If the folder does not exist or may not be written.
+    /// If the folder does not exist or may not be written, or something that is no plain file has the name.
     pub fn create(target: &Path, bytes: u64) -> io::Result<Self> {
+        check_place(target)?;
         let name = target.file_name().ok_or_else(|| io::Error::other("there is no name of a file"))?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let unique = format!(".{}.{}-{number}{PART}", name.to_string_lossy(), std::process::id());
@@ -69,11 +70,11 @@ impl Part {
         Ok(())
     }
 
-    /// Checks the content, writes it to the disk, and gives it its name.
+    /// Checks the content, writes it to the disk, and gives it its name. Returns the version of the file.
     ///
     /// # Errors
     /// If the content is not what was announced, or cannot be written.
-    pub fn finish(mut self, expected: &Hash) -> Result<(), String> {
+    pub fn finish(mut self, expected: &Hash) -> Result<Version, String> {
         let found = self.hasher.finalize();
         if self.hashed != self.bytes || found != *expected {
             return Err(format!(
@@ -84,12 +85,14 @@ impl Part {
         self.keep().map_err(|error| cannot_write(&target, &error))
     }
 
-    fn keep(&mut self) -> io::Result<()> {
+    fn keep(&mut self) -> io::Result<Version> {
         self.file.sync_all()?;
+        check_place(&self.target)?;
         fs::rename(&self.path, &self.target)?;
         self.kept = true;
         let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        Version::of(&self.file)
     }
 }
 
@@ -100,6 +103,43 @@ impl Drop for Part {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Whether a file may get the name `place`: nothing has it, or a plain file that is replaced. A link, a pipe or a device is not.
+///
+/// # Errors
+/// If something else has it.
+pub fn check_place(place: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(place) {
+        Ok(found) if !found.is_file() => Err(io::Error::other(format!(
+            "it is {}, which a file must not replace; use another name",
+            kind_of(found.file_type())
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn kind_of(found: fs::FileType) -> &'static str {
+    match () {
+        () if found.is_dir() => "a folder",
+        () if found.is_symlink() => "a symbolic link",
+        () if found.is_fifo() => "a named pipe",
+        () if found.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+/// Opens a plain file to read it; `None` if it is something else. Does not wait for the writer of a named pipe.
+///
+/// # Errors
+/// If it is missing or may not be read.
+pub fn open_plain(path: &Path) -> io::Result<Option<File>> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    // The name may have changed hands since.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    Ok(file.metadata()?.is_file().then_some(file))
 }
 
 /// The text of an error while writing.
@@ -221,6 +261,29 @@ mod tests {
         short.write(0, b"12345").unwrap();
         assert!(short.finish(&blake3::hash(b"12345")).unwrap_err().contains("instead of"), "not all of it");
         assert_eq!(names(&path), ["object"], "the part is gone");
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn only_plain_files_are_read_and_replaced() {
+        let path = folder("kinds");
+        let (pipe, link, plain) = (path.join("pipe"), path.join("link"), path.join("plain"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        fs::write(&plain, b"x").unwrap();
+        std::os::unix::fs::symlink(&plain, &link).unwrap();
+        assert!(open_plain(&pipe).unwrap().is_none() && open_plain(&path).unwrap().is_none());
+        assert!(open_plain(Path::new("/dev/null")).unwrap().is_none());
+        assert!(open_plain(&plain).unwrap().is_some() && open_plain(&link).unwrap().is_some());
+        assert_eq!(open_plain(&path.join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        for (place, kind) in [(&pipe, "a named pipe"), (&link, "a symbolic link"), (&path, "a folder")] {
+            assert!(Part::create(place, 1).unwrap_err().to_string().contains(kind), "{}", place.display());
+        }
+        assert!(check_place(Path::new("/dev/null")).unwrap_err().to_string().contains("a device"));
+        // It becomes a pipe while the part is written.
+        let mut part = Part::create(&plain, 1).unwrap();
+        part.write(0, b"y").unwrap();
+        fs::rename(&pipe, &plain).unwrap();
+        assert!(part.finish(&blake3::hash(b"y")).unwrap_err().contains("a named pipe"));
         fs::remove_dir_all(&path).unwrap();
     }
 

@@ -9,11 +9,12 @@ use pullnet_units::{Instant, Picos};
 
 use crate::driver::{Jobs, Task};
 use crate::engine::{Engine, Notice, ObjectId};
-use crate::file::{Part, cannot_write};
+use crate::file::{Part, Version, cannot_write};
 use crate::message::Message;
 use crate::report::{HostReport, Report};
 
-/// Time that the first store that has the object waits for the others to answer.
+/// Time that the first store that has the object waits for others to take the question. Those that took it are waited for until
+/// they answer.
 const GATHER: Picos = Picos::from_millis(1000);
 /// Time in which a store answers; it may have to read the whole object for its hash.
 const ANSWER: Picos = Picos::from_secs(60);
@@ -35,6 +36,7 @@ enum State {
     Over(Result<(), String>),
 }
 
+#[derive(Clone)]
 struct Store {
     host: SocketAddr,
     state: State,
@@ -62,7 +64,7 @@ pub struct Get {
     target: PathBuf,
     stores: Vec<Store>,
     stage: Stage,
-    jobs: Jobs<Result<(), String>>,
+    jobs: Jobs<Result<Version, String>>,
     part: Option<Part>,
     chosen: Option<(u64, Hash)>,
     received: u64,
@@ -81,7 +83,7 @@ impl Get {
         target: PathBuf,
         hosts: &[SocketAddr],
         missing: &[SocketAddr],
-        jobs: Jobs<Result<(), String>>,
+        jobs: Jobs<Result<Version, String>>,
     ) -> Self {
         let store = |host: &SocketAddr| {
             let unreachable = || "no host on this network answers for the address".to_owned();
@@ -344,13 +346,15 @@ impl Task for Get {
         self.expire(now);
         if let Some(written) = self.jobs.finished() {
             match written {
-                Ok(()) => self.take_leave(now, engine),
+                Ok(_) => self.take_leave(now, engine),
                 Err(why) => self.fail(now, why),
             }
         }
-        let asked = self.stores.iter().any(|store| matches!(store.state, State::Asked(_)));
+        let open = || self.stores.iter().filter(|store| matches!(store.state, State::Asked(_)));
+        // A store that has taken the question reads the object for its hash.
+        let reads = |store: &Store| store.until != Instant::NEVER;
         if let Stage::Gathering(until) = self.stage
-            && (!asked || until <= now)
+            && (open().next().is_none() || until <= now && !open().any(reads))
         {
             self.start(now, engine);
         }
@@ -371,5 +375,41 @@ impl Task for Get {
 
     fn progress(&self, _: &Engine) -> (u64, u64) {
         (self.received, self.chosen.map_or(0, |(bytes, _)| bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pullnet_netio::Waker;
+    use pullnet_transport::SendCounts;
+    use pullnet_units::BitsPerSec;
+
+    use super::*;
+    use crate::engine::EngineOptions;
+
+    #[test]
+    fn a_store_that_reads_the_object_for_its_hash_is_waited_for() {
+        let host = |last: u8| SocketAddr::from(([10, 0, 0, last], 4000));
+        let hosts = [host(2), host(3), host(4)];
+        let mut engine = Engine::new(EngineOptions::new(host(1), BitsPerSec::gbps(1), 1500, 1)).unwrap();
+        let target = std::env::temp_dir().join(format!("pullnet-get-{}", std::process::id()));
+        let jobs = Jobs::new(Waker::new().unwrap());
+        let mut get = Get::new("name".to_owned(), target, &hosts, &[], jobs);
+        let at = |ms: u64| Instant(ms * 1_000_000_000);
+        get.begin(at(0), &mut engine);
+        // Two stores take the question, the third is dead.
+        for (store, to) in get.stores.clone().iter().zip(hosts).take(2) {
+            let State::Asked(session) = store.state else { panic!("{:?}", store.state) };
+            get.notice(at(1), &mut engine, Notice::Sent { to, session, counts: SendCounts::default() });
+        }
+        let found =
+            |ticket: u32| Message::Found { ticket, bytes: 1000, blake3: blake3::hash(b"x").to_string() };
+        get.on_message(at(2), hosts[0], &found(0));
+        get.tick(at(5_000), &mut engine);
+        assert!(matches!(get.stage, Stage::Gathering(_)), "{:?}", get.stage);
+        get.on_message(at(6_000), hosts[1], &found(1));
+        get.tick(at(6_000), &mut engine);
+        let sources = get.stores.iter().filter(|store| matches!(store.state, State::Source(_))).count();
+        assert_eq!((get.stage, sources), (Stage::Receiving, 2));
     }
 }

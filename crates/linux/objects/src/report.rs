@@ -72,9 +72,9 @@ impl Report {
     /// The report as lines for a terminal.
     pub fn lines(&self) -> Vec<String> {
         let Self { name, bytes, blake3, seconds, symbols_sent, symbols_received, trimmed, .. } = self;
-        let rate = if *seconds > 0.0 { *bytes as f64 * 8e-6 / seconds } else { 0.0 };
+        let rate = self.goodput().map(|rate| format!(" ({:.1} Mb/s)", rate * 1e-6)).unwrap_or_default();
         let mut lines = vec![
-            format!("{name}: {bytes} B in {seconds:.3} s ({rate:.1} Mb/s), BLAKE3 {blake3}"),
+            format!("{name}: {bytes} B in {seconds:.3} s{rate}, BLAKE3 {blake3}"),
             format!("symbols: {symbols_sent} sent, {symbols_received} received, {trimmed} trimmed"),
         ];
         lines.extend(self.error.iter().map(|error| format!("failed: {error}")));
@@ -87,8 +87,54 @@ impl Report {
         lines
     }
 
+    /// Goodput of what was done, bit/s: until the last host had stored the object, or, of a get, until it was written here. `None` if
+    /// nothing was. A host that failed does not count, nor does the time until it was given up.
+    pub fn goodput(&self) -> Option<f64> {
+        let is_put = self.hosts.iter().any(|host| host.way.is_some());
+        let done = self.hosts.iter().filter(|host| host.ok).filter_map(|host| host.seconds);
+        let took = if is_put { done.reduce(f64::max) } else { self.error.is_none().then_some(self.seconds) };
+        took.filter(|took| *took > 0.0).map(|took| self.bytes as f64 * 8.0 / took)
+    }
+
     /// Whether everything was done at every host.
     pub fn ok(&self) -> bool {
         self.error.is_none() && self.hosts.iter().all(|host| host.ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(error: Option<&str>, seconds: f64, way: Option<Way>) -> HostReport {
+        let host = SocketAddr::from(([10, 0, 0, 2], 4000));
+        HostReport { host, ok: error.is_none(), way, seconds: Some(seconds), error: error.map(str::to_owned) }
+    }
+
+    fn report(hosts: Vec<HostReport>, error: Option<&str>) -> Report {
+        Report {
+            name: "object".to_owned(),
+            bytes: 1_000_000,
+            blake3: "00".to_owned(),
+            seconds: 6.0,
+            symbols_sent: 0,
+            symbols_received: 0,
+            trimmed: 0,
+            hosts,
+            error: error.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn goodput_is_of_what_was_done() {
+        let copy = Some(Way::Copy);
+        let put = report(vec![host(None, 2.0, copy), host(Some("it does not answer"), 6.0, None)], None);
+        assert_eq!(put.goodput(), Some(4e6), "the host that is dead took 6 s");
+        let failed = report(vec![host(Some("full"), 1.0, copy)], None);
+        assert_eq!(failed.goodput(), None);
+        assert!(!failed.lines()[0].contains("b/s"), "{:?}", failed.lines());
+        let get = report(vec![host(None, 6.1, None), host(Some("it stopped"), 3.0, None)], None);
+        assert_eq!(get.goodput(), Some(8e6 / 6.0));
+        assert_eq!(report(vec![host(Some("no"), 1.0, None)], Some("no host has it")).goodput(), None);
     }
 }

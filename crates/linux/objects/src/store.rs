@@ -11,7 +11,7 @@ use pullnet_units::{Instant, Picos};
 
 use crate::driver::{Jobs, Task};
 use crate::engine::{Engine, Notice, ObjectId};
-use crate::file::{Folder, Part, Version, cannot_write, hash};
+use crate::file::{Folder, Part, Version, cannot_write, hash, open_plain};
 use crate::message::{Message, check_name};
 
 /// Objects that are received at a time. More are refused.
@@ -40,10 +40,10 @@ pub enum Job {
         from: SocketAddr,
         /// Number of the exchange.
         ticket: u32,
-        /// Name and size of the object.
-        object: (String, u64),
-        /// Whether it was written.
-        result: Result<(), String>,
+        /// Name, size and hash of the object.
+        object: (String, u64, Hash),
+        /// Its version, if it was written.
+        result: Result<Version, String>,
     },
     /// An object was read for its hash.
     Hashed {
@@ -129,9 +129,6 @@ impl Store {
             return Err(format!("it receives {MOST_OBJECTS} objects already; try again later"));
         }
         let place = self.folder.place(&name);
-        if place.is_dir() {
-            return Err(format!("\"{name}\" is a folder there; use another name"));
-        }
         let part = Part::create(&place, bytes).map_err(|error| cannot_write(&place, &error))?;
         let taking = Taking { from, ticket, name, bytes, expected, part, moved: now };
         if bytes == 0 {
@@ -150,17 +147,16 @@ impl Store {
         let Taking { from, ticket, name, bytes, expected, part, .. } = taking;
         self.jobs.start(move || {
             let result = part.finish(&expected);
-            Job::Written { from, ticket, object: (name, bytes), result }
+            Job::Written { from, ticket, object: (name, bytes, expected), result }
         })
     }
 
     fn open(&self, name: &str) -> Result<File, String> {
         check_name(name)?;
         let place = self.folder.place(name);
-        let is_file = |file: &File| file.metadata().is_ok_and(|found| found.is_file());
         let missing = || format!("it has no object \"{name}\"");
-        match File::open(&place) {
-            Ok(file) if is_file(&file) => Ok(file),
+        match open_plain(&place) {
+            Ok(Some(file)) => Ok(file),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(format!("its object \"{name}\" cannot be read: {error}"))
             }
@@ -233,21 +229,26 @@ impl Store {
         }
     }
 
+    fn remember(&mut self, name: String, content: (Version, u64, Hash)) {
+        if self.hashes.len() >= MOST_HASHES {
+            self.hashes.pop_first();
+        }
+        self.hashes.insert(name, content);
+    }
+
     fn on_job(&mut self, now: Instant, engine: &mut Engine, job: Job) {
         match job {
-            Job::Written { from, ticket, object: (name, bytes), result } => match result {
-                Ok(()) => {
+            Job::Written { from, ticket, object: (name, bytes, hash), result } => match result {
+                Ok(version) => {
                     (self.tell)(format!("stored {name} ({bytes} B) from {from}"));
+                    self.remember(name, (version, bytes, hash));
                     engine.send_message(now, from, &Message::Stored { ticket });
                 }
                 Err(why) => self.refuse(now, engine, from, ticket, why),
             },
             Job::Hashed { from, ticket, name, result } => match result {
                 Ok((version, bytes, hash)) => {
-                    if self.hashes.len() >= MOST_HASHES {
-                        self.hashes.pop_first();
-                    }
-                    self.hashes.insert(name, (version, bytes, hash));
+                    self.remember(name, (version, bytes, hash));
                     let message = Message::Found { ticket, bytes, blake3: hash.to_string() };
                     engine.send_message(now, from, &message);
                 }
