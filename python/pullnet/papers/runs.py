@@ -22,6 +22,7 @@ from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import run
 from pullnet.runs.scenario import compiled
 from pullnet.sweeps.local import NEVER, Outcome, Stop, here, side_by_side
+from pullnet.sweeps.store import replace
 
 NUMBERS = "numbers.json"
 """File with the results of a calculation, in its folder."""
@@ -202,9 +203,6 @@ def warned(tasks: list[Task]) -> list[str]:
 
 
 def _calculate(name: str, task: Task) -> None:
-    """Write the numbers beside their place and rename, so that what is there is whole."""
     numbers = calculations.ALL[name](task.seed, **task.point.at, **task.point.set)
     task.folder.mkdir(parents=True, exist_ok=True)
-    beside = task.folder / f"{NUMBERS}.part"
-    beside.write_text(json_text.dumps(numbers) + "\n", encoding="utf-8")
-    beside.replace(task.folder / NUMBERS)
+    replace(task.folder / NUMBERS, f"{json_text.dumps(numbers)}\n".encode())
