@@ -72,6 +72,8 @@ texts! {
     ReceiverSilent = "the receiver is silent",
     /// Every retransmission was followed by a timeout, as often as the transport allows.
     TimeoutsInARow = "the receiver is silent: too many timeouts in a row",
+    /// A packet was sent again and again without any answer, while the receiver answers others.
+    PacketUnanswered = "a packet is never answered although others are: it may be longer than the MTU of a link",
     /// The connection could not be opened.
     SynUnanswered = "the receiver does not answer the SYN",
     /// Found by the driver: no tree of paths could be set up for the flow.

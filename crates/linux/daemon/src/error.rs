@@ -36,6 +36,9 @@ pub enum Error {
     /// The interface.
     #[error("{0}")]
     Network(#[from] pullnet_netio::Error),
+    /// The interface was removed while the daemon ran.
+    #[error("the interface was removed, and the daemon has stopped: {0}; start it again when the interface is there")]
+    Gone(pullnet_netio::Error),
     /// A device of DPDK that is not on the interface of the host.
     #[error(
         "device {device} has the Ethernet address {mac} and interface {interface} {other}: other hosts would send to the interface; \

@@ -5,6 +5,7 @@ mod common;
 mod veth;
 
 use std::io::Read;
+use std::time::Duration;
 
 use common::{Daemon, Installation, WATCHDOG, pattern};
 use pullnet_host::{NdpListener, NdpStream, StreamError};
@@ -157,4 +158,41 @@ fn a_daemon_says_why_it_cannot_use_a_device() {
     assert!(huge.contains("cannot start DPDK with huge pages"), "{huge}");
     let core = told("device = \"net_null0\"\n[dpdk]\ncore = 1000\n");
     assert!(core.contains("cannot start DPDK"), "{core}");
+}
+
+#[test]
+fn a_lowered_mtu_fails_streams_and_the_daemon_goes_on() {
+    let Some(link) = Veth::make(1500) else { return };
+    let further = "interface = \"eth\"\nbackend = \"packet\"\nbursts = false\n[ndp]\ngive_up = \"2 s\"\n";
+    let a = Installation::at([10, 77, 0, 1]).start_in(&link.names[0], further);
+    let b = Installation::at([10, 77, 0, 2]).start_in(&link.names[1], further);
+    let listener = listener(&b);
+    exchange(&a, &b, &listener, 10_000);
+    link.ip(0, "link set eth mtu 1400");
+    let stream = NdpStream::connect(&a.stack(), b.address, SERVICE).unwrap();
+    stream.set_write_timeout(Some(WATCHDOG));
+    let _ = stream.write_last(&pattern(500_000));
+    let error = stream.settle().unwrap_err();
+    assert!(error.to_string().contains("longer than the MTU of a link"), "{error}");
+    a.logged("the MTU of the interface was lowered");
+    link.ip(0, "link set eth mtu 1500");
+    listener.set_accept_timeout(Some(Duration::from_millis(100)));
+    while listener.accept().is_ok() {}
+    listener.set_accept_timeout(Some(WATCHDOG));
+    exchange(&a, &b, &listener, 500_000);
+}
+
+#[test]
+fn a_removed_interface_ends_the_daemon_and_its_applications_hear_of_it() {
+    let Some(link) = Veth::make(1500) else { return };
+    let further = "interface = \"eth\"\nbackend = \"packet\"\n";
+    let mut a = Installation::at([10, 77, 0, 1]).start_in(&link.names[0], further);
+    let _b = Installation::at([10, 77, 0, 2]).start_in(&link.names[1], further);
+    let waits = listener(&a);
+    let idle = std::thread::spawn(move || waits.accept().map(|_| ()).unwrap_err());
+    link.ip(0, "link del eth");
+    assert!(!a.child.wait().unwrap().success());
+    a.logged("the interface was removed");
+    let error = idle.join().unwrap();
+    assert!(error.to_string().contains("not running"), "{error}");
 }

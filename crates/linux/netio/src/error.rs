@@ -72,6 +72,9 @@ fn hint(source: &io::Error) -> &'static str {
         Some(libc::ENOBUFS | libc::ENOMEM) => " (fewer or smaller buffers need less memory)",
         Some(libc::EBUSY) => " (another program uses it)",
         Some(libc::EADDRNOTAVAIL) => " (no interface of this network namespace has the address)",
+        Some(libc::EMSGSIZE) => {
+            " (the MTU of the interface was lowered: raise it again, or start again with a smaller `mtu`)"
+        }
         Some(libc::ENETDOWN) => " (`ip link set NAME up` brings it up)",
         _ => "",
     }
@@ -100,6 +103,12 @@ impl Error {
             Self::Kernel { source, .. } | Self::Program { source, .. } => source.raw_os_error(),
             _ => None,
         }
+    }
+
+    /// Whether the same call may succeed later: an interface that is down comes up again, an MTU is raised.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self.os_error(), Some(libc::ENETDOWN | libc::EMSGSIZE | libc::ENOBUFS))
     }
 
     /// Whether the program lacks a privilege.

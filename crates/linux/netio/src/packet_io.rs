@@ -35,6 +35,12 @@ pub trait PacketIo {
     /// If the kernel reports an error.
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error>;
 
+    /// Whether the interface was removed, so that no later call can succeed. Worth asking after an error, which otherwise may pass: an
+    /// interface that is down comes up again.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     /// Totals since the backend was opened.
     fn counters(&self) -> Counters;
 }
@@ -54,6 +60,9 @@ impl<T: PacketIo + ?Sized> PacketIo for Box<T> {
     }
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
         (**self).wait(wake, timeout)
+    }
+    fn is_gone(&self) -> bool {
+        (**self).is_gone()
     }
     fn counters(&self) -> Counters {
         (**self).counters()

@@ -161,8 +161,35 @@ pub(crate) fn poll_or_wake(
     }
 }
 
+/// Like [`poll_or_wake`], but returns whether `fd` has an error, which [`pending_error`] takes.
+pub(crate) fn poll_with_error(
+    fd: BorrowedFd<'_>,
+    wake: Option<BorrowedFd<'_>>,
+    timeout: Duration,
+) -> Result<bool, Error> {
+    let events = match wake {
+        Some(wake) => events_of(&[fd, wake], timeout),
+        None => events_of(&[fd], timeout),
+    };
+    Ok(events?[0] & libc::POLLERR != 0)
+}
+
+/// The error that a socket holds, if any. It is reported once.
+pub(crate) fn pending_error(fd: &OwnedFd) -> io::Result<()> {
+    let what = "cannot ask for the error of a socket";
+    match get_option::<libc::c_int>(fd, libc::SOL_SOCKET, libc::SO_ERROR, what) {
+        Ok(code) if code != 0 => Err(io::Error::from_raw_os_error(code)),
+        _ => Ok(()),
+    }
+}
+
 /// Like [`poll`], but returns whether a descriptor is readable. At most two descriptors.
 pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool, Error> {
+    Ok(events_of(fds, timeout)?.iter().any(|events| *events != 0))
+}
+
+/// What has happened to each of at most two descriptors.
+fn events_of(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<[i16; 2], Error> {
     let mut polled: [libc::pollfd; 2] = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 2];
     polled.iter_mut().zip(fds).for_each(|(slot, fd)| slot.fd = fd.as_raw_fd());
     let time = libc::timespec {
@@ -172,8 +199,8 @@ pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool
     // SAFETY: `polled` has the stated number of elements; the kernel ignores a descriptor of -1; no signal mask is passed.
     let result = unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &time, std::ptr::null()) };
     match checked(result, "cannot wait for packets") {
-        Err(Error::Kernel { source, .. }) if source.kind() == io::ErrorKind::Interrupted => Ok(false),
-        other => other.map(|ready| ready > 0),
+        Err(Error::Kernel { source, .. }) if source.kind() == io::ErrorKind::Interrupted => Ok([0; 2]),
+        other => other.map(|_| polled.map(|slot| slot.revents)),
     }
 }
 
@@ -204,6 +231,17 @@ pub(crate) fn interface_index(name: &str) -> Result<u32, Error> {
         0 => Err(Error::NoInterface(name.to_string())),
         index => Ok(index),
     }
+}
+
+/// Whether an interface with this index exists in the network namespace of the socket, where the calling thread need not be. The index
+/// of a removed one is not used again.
+pub(crate) fn interface_exists(fd: &OwnedFd, index: u32) -> bool {
+    // SAFETY: `ifreq` is integers and nullable pointers.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    request.ifr_ifru.ifru_ifindex = index as libc::c_int;
+    // SAFETY: the request reads the index and fills in the name, both inside `request`.
+    let answer = unsafe { libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFNAME as _, &raw mut request) };
+    answer == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ENODEV)
 }
 
 /// Ethernet address of an interface.

@@ -1,5 +1,7 @@
 //! Frames between two network namespaces, over every backend that needs them.
 
+use std::time::Duration;
+
 mod common;
 #[path = "common/crossing.rs"]
 mod crossing;
@@ -272,4 +274,67 @@ fn an_interface_that_is_not_there_is_named() {
     assert!(refused.contains("there is no interface \"no-such-one\""), "{refused}");
     assert!(Interface::find("a-name-that-is-much-too-long-for-any").is_err());
     assert!(Interface::find("").is_err());
+}
+
+/// Frames of one flow with a payload of these lengths.
+fn lengths(veth: &Veth, lengths: &[usize]) -> Vec<Vec<u8>> {
+    let macs = macs(veth);
+    lengths.iter().zip(0..).map(|(long, seq)| frame(macs, PORT, seq, *long)).collect()
+}
+
+fn push(io: &mut dyn PacketIo, frames: &[Vec<u8>]) {
+    for frame in frames {
+        let fill = &mut |room: &mut [u8]| {
+            room[..frame.len()].copy_from_slice(frame);
+            frame.len()
+        };
+        // An error is that of an earlier frame; this one is taken.
+        let _ = io.send(fill);
+    }
+}
+
+#[test]
+fn frames_that_a_lowered_mtu_forbids_do_not_keep_others_from_leaving() {
+    let Some(veth) = Veth::make(1500) else { return };
+    // The kernel does not compare the parts of a burst with the MTU.
+    let options = PacketOptions { bursts: false, ..PacketOptions::default() };
+    let [mut a, mut b] = veth.open(|| PacketSocket::open("eth", &options)).unwrap();
+    let most = pullnet_wire::payload_room(1500, false);
+    let frames = lengths(&veth, &[most, 100, most, 200]);
+    veth.ip(0, "link set eth mtu 1400");
+    // Far more than a batch: each has to make room for the next.
+    for _ in 0..50 {
+        push(&mut a, &frames);
+        let error = a.flush().unwrap_err();
+        assert!(error.may_pass() && error.to_string().contains("MTU"), "{error}");
+        assert!(take(&mut b, 2) == [frames[1].clone(), frames[3].clone()]);
+    }
+    assert_eq!((a.counters().refused, a.counters().full, a.is_gone()), (100, 0, false));
+    veth.ip(0, "link set eth mtu 1500");
+    assert!(carry(&mut a, &mut b, &frames) == frames);
+}
+
+#[test]
+fn an_interface_that_is_down_comes_up_again_and_a_removed_one_is_gone() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let [mut a, mut b] = veth.open(|| PacketSocket::open("eth", &PacketOptions::default())).unwrap();
+    let frames = lengths(&veth, &[100; 100]);
+    veth.ip(0, "link set eth down");
+    push(&mut a, &frames);
+    let error = a.flush().unwrap_err();
+    assert!(error.may_pass() && !a.is_gone(), "{error}");
+    assert_eq!(a.counters().full, 0);
+    veth.interrupt(0);
+    assert!(carry(&mut a, &mut b, &frames) == frames);
+    veth.ip(0, "link del eth");
+    // Nothing is sent or received: it is found by the waiting.
+    for socket in [&mut a, &mut b] {
+        let waited = (0..100).find_map(|_| {
+            socket.receive(64, &mut |_| ()).unwrap();
+            socket.wait(None, Duration::from_millis(100)).err()
+        });
+        assert!(waited.is_some() && socket.is_gone(), "{waited:?}");
+    }
+    push(&mut a, &frames);
+    assert!(a.flush().is_err() && a.counters().full == 0);
 }

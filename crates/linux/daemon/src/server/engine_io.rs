@@ -20,6 +20,8 @@ pub(super) struct EngineIo {
     /// Keeps the kernel from answering packets to the port.
     _guard: Option<PortGuard>,
     complained: Option<Instant>,
+    /// The error after which the interface was found to be gone.
+    gone: Option<IoError>,
 }
 
 impl EngineIo {
@@ -29,7 +31,8 @@ impl EngineIo {
         search: Search,
         guard: Option<PortGuard>,
     ) -> Self {
-        Self { intake: Intake::new(io.frame_room()), io, engine, search, _guard: guard, complained: None }
+        let intake = Intake::new(io.frame_room());
+        Self { intake, io, engine, search, _guard: guard, complained: None, gone: None }
     }
 
     /// Receives frames. Returns whether there were any.
@@ -78,6 +81,16 @@ impl EngineIo {
         }
     }
 
+    /// Whether the interface was removed: nothing will arrive or leave any more.
+    pub fn is_gone(&self) -> bool {
+        self.gone.is_some()
+    }
+
+    /// The error by which it was found that the interface was removed, if it was.
+    pub fn take_end(&mut self) -> Option<IoError> {
+        self.gone.take()
+    }
+
     /// Time of the next action that needs no input.
     pub fn due(&self) -> Instant {
         self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
@@ -92,7 +105,8 @@ impl EngineIo {
         }
     }
 
-    /// Takes a result of the interface and logs an error. An error may pass: an interface that was down is up again.
+    /// Takes a result of the interface and logs an error. Unless the interface was removed, the error may pass: an interface that was
+    /// down is up again.
     fn told<T>(&mut self, now: Instant, result: Result<T, IoError>) -> Option<T> {
         let error = match result {
             Ok(value) => return Some(value),
@@ -101,6 +115,9 @@ impl EngineIo {
         if self.complained.is_none_or(|last| now.since(last) > COMPLAINT) {
             tracing::warn!(%error, "no frames at the moment");
             self.complained = Some(now);
+        }
+        if self.io.is_gone() {
+            self.gone.get_or_insert(error);
         }
         None
     }

@@ -133,7 +133,10 @@ impl Daemon {
             busy: Instant::ZERO,
         };
         serving.run(stop);
-        Ok(())
+        match serving.network.take_end() {
+            Some(error) => Err(Error::Gone(error)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -178,7 +181,7 @@ impl Loop {
         self.network.engine.refuse_new();
         let end = self.time.now().after(farewell);
         let mut hurried = false;
-        while self.network.engine.streams() > 0 && self.time.now() < end && !hurried {
+        while self.network.engine.streams() > 0 && self.time.now() < end && !hurried && !self.network.is_gone() {
             hurried = self.turn();
         }
         if hurried {
@@ -189,7 +192,7 @@ impl Loop {
         self.say_farewell();
     }
 
-    /// Polls everything once. Returns whether the daemon is told to stop.
+    /// Polls everything once. Returns whether the daemon is told to stop, or has to, because its interface is gone.
     fn turn(&mut self) -> bool {
         let now = self.time.now();
         let mut busy = self.network.receive(now);
@@ -213,7 +216,7 @@ impl Loop {
         } else {
             self.rest(now);
         }
-        stop
+        stop || self.network.is_gone()
     }
 
     /// Answers the question of the metrics.

@@ -164,7 +164,7 @@ impl Core {
         let moved = self.send(Engine::transmit).and_then(|sent| Ok(self.take()? || sent));
         self.tell();
         moved.unwrap_or_else(|error| {
-            self.stop(error.to_string());
+            self.failed(&error);
             false
         })
     }
@@ -235,6 +235,13 @@ impl Core {
         self.send_from(Engine::transmit);
     }
 
+    /// Stops the host, unless the error may pass: then frames are lost, as in a network.
+    fn failed(&mut self, error: &pullnet_netio::Error) {
+        if !error.may_pass() || self.io.is_gone() {
+            self.stop(error.to_string());
+        }
+    }
+
     fn send_from(&mut self, first: NextFrame) {
         let now = self.now();
         self.resolve(now);
@@ -242,7 +249,10 @@ impl Core {
             match self.send(first) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) => return self.stop(error.to_string()),
+                Err(error) => {
+                    self.failed(&error);
+                    break;
+                }
             }
         }
         self.tell();
@@ -328,7 +338,7 @@ impl Core {
         signals.asleep.store(false, Ordering::SeqCst);
         signals.waker.clear();
         if let Err(error) = slept {
-            self.stop(error.to_string());
+            self.failed(&error);
         }
     }
 }

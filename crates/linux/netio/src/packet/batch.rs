@@ -110,14 +110,18 @@ impl Batch {
         long
     }
 
-    /// Sends all frames that the kernel accepts.
+    /// Sends all frames that the kernel accepts. A frame that it refuses is lost, as in a full queue, and counted: it must not keep
+    /// the others from leaving, nor from being written.
+    ///
+    /// # Errors
+    /// The first refusal that says more than that the device had no room.
     pub fn send(&mut self, fd: &OwnedFd, counters: &mut Counters) -> io::Result<()> {
         if self.lengths.is_empty() {
             return Ok(());
         }
         self.pause.0 = self.pause.0.saturating_sub(1);
         self.plan();
-        let mut done = 0;
+        let (mut done, mut refusal, mut was_down) = (0, None, false);
         while done < self.departures.len() {
             match self.hand_over(fd, done) {
                 Ok(sent) => done = self.left(done, sent, counters),
@@ -127,20 +131,23 @@ impl Batch {
                         self.pause.1 = (2 * self.pause.1).min(PAUSES.1);
                         self.plan();
                     }
-                    // The device has no room: this frame is lost, as in a full queue.
-                    Some(libc::ENOBUFS) => {
-                        self.forget(done);
-                        counters.refused += 1;
-                        done += 1;
-                    }
                     // The socket buffer is full: the remaining frames leave next time.
-                    Some(libc::EAGAIN | libc::EINTR) => return Ok(()),
-                    _ => return Err(error),
+                    Some(libc::EAGAIN | libc::EINTR) => return refusal.map_or(Ok(()), Err),
+                    // The socket remembers that the interface was down, and says so once although it is up again.
+                    Some(libc::ENETDOWN) if !was_down => was_down = true,
+                    code => {
+                        counters.refused += self.departures[done].frames as u64;
+                        self.forget(done);
+                        done += 1;
+                        if code != Some(libc::ENOBUFS) {
+                            refusal.get_or_insert(error);
+                        }
+                    }
                 },
             }
         }
         self.lengths.clear();
-        Ok(())
+        refusal.map_or(Ok(()), Err)
     }
 
     /// Decides which of the frames that have not left leave together. Frames of one flow keep their order.

@@ -209,18 +209,19 @@ impl PacketIo for PacketSocket {
     }
 
     fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
+        let mut flushed = Ok(());
         if self.outgoing.is_full() {
-            self.flush()?;
+            flushed = self.flush();
             if self.outgoing.is_full() {
                 self.counters.full += 1;
-                return Ok(false);
+                return flushed.map(|()| false);
             }
         }
         let long = self.outgoing.push(fill);
         if long > 0 {
             self.counters.count_sent(long);
         }
-        Ok(true)
+        flushed.map(|()| true)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -233,7 +234,15 @@ impl PacketIo for PacketSocket {
         if !self.burst.is_over() || self.incoming.has_frame() {
             return Ok(());
         }
-        sys::poll_or_wake(self.fd.as_fd(), wake, timeout)
+        if sys::poll_with_error(self.fd.as_fd(), wake, timeout)? {
+            let failed = |source| Error::Kernel { what: "cannot receive", on: String::new(), source };
+            sys::pending_error(&self.fd).map_err(|source| failed(source).on_interface(&self.interface.name))?;
+        }
+        Ok(())
+    }
+
+    fn is_gone(&self) -> bool {
+        !sys::interface_exists(&self.fd, self.interface.index)
     }
 
     /// `missed` is the value of the last [`Self::count_missed`].

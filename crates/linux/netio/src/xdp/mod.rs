@@ -322,6 +322,10 @@ impl PacketIo for XdpSocket {
         sys::poll_or_wake(self.fd.as_fd(), wake, timeout)
     }
 
+    fn is_gone(&self) -> bool {
+        !sys::interface_exists(&self.fd, self.interface.index)
+    }
+
     fn counters(&self) -> Counters {
         self.counters
     }

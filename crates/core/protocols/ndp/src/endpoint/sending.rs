@@ -125,9 +125,9 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         });
         let Some(Some((conn, to, check))) = due else { return };
         match check {
-            Check::GiveUp => {
+            Check::GiveUp(reason) => {
                 let counts = self.close_sender(now, to, conn, slot);
-                self.events.push(Event::Failed { to, conn, reason: FailureReason::ReceiverSilent, counts });
+                self.events.push(Event::Failed { to, conn, reason, counts });
             }
             Check::Again { at, timed_out, probe } => {
                 let events =

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use pullnet_pull::Feedback;
+use pullnet_transport::FailureReason;
 use pullnet_units::{Instant, Picos};
 
 use super::patience::{LEAST_REPETITIONS, MAX_DOUBLINGS};
@@ -18,6 +19,9 @@ const CHECKS_PER_TIMEOUT: u64 = 16;
 const PATIENCE: u64 = 4;
 /// Least number of PROBEs to a silent receiver before the sender gives up.
 const LEAST_PROBES: u64 = LEAST_REPETITIONS;
+/// A flow fails although the receiver answers, if one packet has timed out so often, and for this many times `give_up`. Where nine packets
+/// in ten are lost, one in 850 is lost so often.
+const MOST_TIMEOUTS: (u8, u64) = (2 * LEAST_REPETITIONS as u8, 2);
 /// Multiplier on the wait for a missed pull during a suspected incast, when the pull may wait in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
 /// Number of times within `give_up` that an idle stream requests a sign of life.
@@ -27,8 +31,8 @@ const SIGNS_OF_LIFE: u64 = 4;
 pub(crate) enum Check {
     /// Check again at this time. These packets have timed out, and a probe may have to be sent.
     Again { at: Instant, timed_out: Vec<u32>, probe: Option<NdpHeader> },
-    /// The receiver was silent for too long.
-    GiveUp,
+    /// The flow fails for this reason.
+    GiveUp(FailureReason),
 }
 
 impl Sender {
@@ -36,9 +40,11 @@ impl Sender {
     /// lost, and gives up on a silent receiver.
     pub fn check(&mut self, cx: &Context<'_>) -> Check {
         if self.window.next() > 0 && cx.now.since(self.last_heard) > cx.rules.give_up {
-            return Check::GiveUp;
+            return Check::GiveUp(FailureReason::ReceiverSilent);
         }
-        let (timed_out, mut next) = self.expire(cx);
+        let Some((timed_out, mut next)) = self.expire(cx) else {
+            return Check::GiveUp(FailureReason::PacketUnanswered);
+        };
         self.counts.timeouts += timed_out.len() as u32;
         let mut probe = None;
         if let Some(due) = self.probe_at(cx.rules) {
@@ -57,9 +63,10 @@ impl Sender {
     }
 
     /// Makes timed-out packets urgent. Returns them and the time of the next check: at least once per timeout while
-    /// packets are in flight, because the timeout may shrink meanwhile.
-    fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
+    /// packets are in flight, because the timeout may shrink meanwhile. `None`: a packet has timed out too often.
+    fn expire(&mut self, cx: &Context<'_>) -> Option<(Vec<u32>, Instant)> {
         let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
+        let longest = cx.rules.give_up.saturating_mul(MOST_TIMEOUTS.1);
         let waits = self.patience.waits(cx.rules);
         for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
             let due = slot.sent.after(waits.after(cx.rules, slot.timeouts));
@@ -69,13 +76,16 @@ impl Sender {
             }
             self.patience.suspect_loss(seq, slot.sent, slot.timeouts);
             slot.timeouts = slot.timeouts.saturating_add(1);
+            if slot.timeouts >= MOST_TIMEOUTS.0 && cx.now.since(slot.first_sent) > longest {
+                return None;
+            }
             slot.state = State::Urgent;
             self.paths.feedback(slot.path, Feedback::Loss);
             self.bursts.note(false);
             self.urgent.push_back(seq);
             timed_out.push(seq);
         }
-        (timed_out, next)
+        Some((timed_out, next))
     }
 
     /// When the next PROBE is due; `None` if no answer is expected.

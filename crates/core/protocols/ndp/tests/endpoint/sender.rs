@@ -497,6 +497,25 @@ fn a_silent_receiver_fails_the_flow_with_a_reason() {
 }
 
 #[test]
+fn a_packet_that_is_never_answered_fails_the_flow_although_others_are() {
+    let mut s = host();
+    s.opens(flow(10)).sent();
+    let mut failed = None;
+    for tenth in 1..300 {
+        // The receiver answers each PROBE and every packet but one, of which nothing is heard.
+        s.at(ms(100 * tenth)).receives(word(ack(1)));
+        for event in s.reported() {
+            if let Event::Failed { reason, .. } = event {
+                failed = Some((tenth, reason));
+            }
+        }
+    }
+    let (tenth, reason) = failed.unwrap();
+    assert_eq!(reason, FailureReason::PacketUnanswered);
+    assert!((100..140).contains(&tenth), "after {tenth} tenths of a second");
+}
+
+#[test]
 fn a_receiver_of_which_only_returned_headers_come_is_silent() {
     let mut s = host();
     s.opens(flow(10));
@@ -538,7 +557,7 @@ fn a_receiver_is_not_silent_before_anything_was_sent_to_it() {
 fn a_receiver_that_speaks_keeps_the_flow_alive() {
     let mut s = host();
     s.opens(flow(10)).sent();
-    for second in 1..20 {
+    for second in 1..10 {
         s.at(ms(1000 * second)).receives(word(nack(0)));
     }
     assert_eq!(s.open_flows().len(), 1);
