@@ -123,6 +123,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
     ),
     "shallow_trim": ({"transport.mtu": "300 B", "switch.trim_to": "200 B"}, "switch.trim_to"),
     "small_control_queue": ({"switch.control_queue": "9 packets"}, "switch.control_queue"),
+    "small_headroom": ({"switch": {"kind": "pfc", "headroom": "1 kB"}}, "switch.headroom"),
     "missing_support": ({"transport.kind": "dctcp", "switch.kind": "drop-tail"}, "switch.kind"),
     "unused_setting": (
         {"topology": {"kind": "star", "hosts": 16}, "switch.forwarding": "ecmp"},

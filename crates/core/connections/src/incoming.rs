@@ -4,9 +4,10 @@ use pullnet_units::{Instant, PacketSeq, Picos};
 use crate::endpoint::{Flows, Known, Rules};
 use crate::received::{Noted, ReceivedSet};
 
-/// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order.
+/// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order. `T` is what a
+/// transport keeps beside it.
 #[derive(Clone, Debug)]
-pub struct Incoming {
+pub struct Incoming<T = ()> {
     /// The sender.
     pub peer: HostAddr,
     /// Its number for the flow.
@@ -20,15 +21,20 @@ pub struct Incoming {
     last_progress: Instant,
     /// When the sender was last heard.
     pub last_heard: Instant,
+    /// What the transport keeps.
+    pub kept: T,
 }
 
-impl Incoming {
+impl<T: Default> Incoming<T> {
     /// A flow without packets so far.
     pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), paths: (u16, u16)) -> Self {
         let (received, total) = (ReceivedSet::default(), None);
-        Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now }
+        let kept = T::default();
+        Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now, kept }
     }
+}
 
+impl<T> Incoming<T> {
     /// Notes a packet of `bytes` bytes payload. `None`: a sender that follows the rules has not sent it.
     pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, bytes: u32) -> Option<Noted> {
         let beyond = self.total.is_some_and(|total| seq >= total);
@@ -94,7 +100,7 @@ pub struct Receipt {
     pub repeated: bool,
 }
 
-impl<R: Rules<Receiver = Incoming>> Flows<R> {
+impl<T: Default, R: Rules<Receiver = Incoming<T>>> Flows<R> {
     /// Finds the flow of a packet or opens it: any packet may be the first to arrive. Its sender may be silent for `silence`;
     /// `paths` draws the number of paths back to it and one of them.
     pub fn admit(
@@ -154,7 +160,7 @@ impl<R: Rules<Receiver = Incoming>> Flows<R> {
         slot: u32,
         data: DataPacket,
         bytes: u32,
-    ) -> Option<(&mut Incoming, Noted)> {
+    ) -> Option<(&mut Incoming<T>, Noted)> {
         let receiver = self.receivers.get_mut(slot)?;
         let noted = receiver.on_data(now, data.seq, data.last, bytes)?;
         if noted == Noted::New {

@@ -27,9 +27,9 @@ settings! {
         /// Target of the capacity, in thousandths of the link's rate: the rest keeps the queue short where packets of several
         /// flows meet. Source: none stated.
         target: u32 = 980 in 100 => 1000,
-        /// The largest capacity, in thousandths of the link's rate: more than 1000 allocates again what flows do not use, where
-        /// nearly everything is allocated. Source: none stated.
-        most_capacity: u32 = 1250 in 100 => 4000,
+        /// The largest capacity, in thousandths of the link's rate: more than 1000 allocates again what flows were granted and do
+        /// not use. Source: none stated.
+        most_capacity: u32 = 4000 in 100 => 4000,
         /// Grants that were not renewed for this long are forgotten, and for twice as long at the latest. Must be longer than
         /// the hosts' `lease` and the way of a packet together. Source: none; the paper forgets nothing.
         epoch: Picos = "10 ms" in "10 us" => "100 s",
@@ -43,6 +43,10 @@ impl QueueSettings for D3Config {
 
     fn supports(&self, reliance: Reliance) -> bool {
         reliance == Reliance::Rates
+    }
+
+    fn forgets_after(&self) -> Option<(&'static str, Picos)> {
+        Some(("epoch", self.epoch))
     }
 }
 
@@ -109,7 +113,7 @@ pub struct Allocator {
 impl Allocator {
     /// Sums over flows at `now`, without requests that were not renewed.
     pub fn sums(&mut self, rules: &D3Rules, now: Instant) -> Sums {
-        self.forget(now.0 / rules.epoch);
+        self.forget(rules, now.0 / rules.epoch);
         self.all
     }
 
@@ -134,13 +138,17 @@ impl Allocator {
         self.least = self.least.min(waiting);
     }
 
-    /// Ends an epoch: its requests count in the next epoch.
-    fn forget(&mut self, epoch: u64) {
+    /// Ends an epoch: its requests count in the next epoch. Capacity that made up for grants that are forgotten ends with them.
+    fn forget(&mut self, rules: &D3Rules, epoch: u64) {
+        let before = self.all.granted;
         match epoch.saturating_sub(self.epoch) {
             0 => return,
             1 => self.all = self.renewed,
             _ => self.all = Sums::default(),
         }
+        let forgotten = before.saturating_sub(self.all.granted) as i64;
+        let target = self.target(rules);
+        self.capacity = self.capacity.min(target.max(self.capacity - forgotten));
         (self.renewed, self.epoch) = (Sums::default(), epoch);
     }
 
@@ -152,6 +160,7 @@ impl Allocator {
             return;
         }
         self.interval += ended;
+        self.forget(rules, now.0 / rules.epoch);
         let (arrived, least) =
             (core::mem::take(&mut self.arrived), core::mem::replace(&mut self.least, waiting));
         self.adapt(rules, per_interval(arrived, rules.interval), per_interval(least, rules.interval));
@@ -160,20 +169,23 @@ impl Allocator {
         }
     }
 
+    fn target(&self, rules: &D3Rules) -> i64 {
+        self.link * rules.target / 1000
+    }
+
+    /// What was granted and is not used may be granted again. A lost answer leaves such grants.
     fn adapt(&mut self, rules: &D3Rules, used: i64, waiting: i64) {
-        let target = self.link * rules.target / 1000;
+        let target = self.target(rules);
         let step = (rules.spare_gain * (target - used) - rules.queue_gain * waiting) / 1000;
-        // A capacity above the link's rate gains nothing while part of it is free.
-        let nearly_all = 16 * self.all.granted as i64 > 15 * target;
-        let most = if nearly_all { rules.most_capacity.max(rules.target) } else { rules.target };
-        let most = (self.link * most / 1000).max(1);
+        let unused = (self.all.granted as i64 - used).max(0);
+        let most = (target + unused).min(self.link * rules.most_capacity.max(rules.target) / 1000).max(1);
         self.capacity = (self.capacity + step).clamp((self.link / 8).max(1).min(most), most);
     }
 
     /// Grant of a flow that requests at `now`.
     pub fn allocate(&mut self, rules: &D3Rules, now: Instant, ask: RateAsk) -> Grant {
         let epoch = now.0 / rules.epoch;
-        self.forget(epoch);
+        self.forget(rules, epoch);
         let tag = |epoch: u64| (epoch % TAGS + 1) as u8;
         let renews = ask.granted.epoch == tag(epoch);
         if renews {
@@ -183,12 +195,13 @@ impl Allocator {
             self.all.remove(ask.before, ask.granted.rate);
         }
         if ask.ends {
-            return Grant::default();
+                return Grant::default();
         }
         let left = self.capacity().saturating_sub(self.all.granted);
         let demand = self.all.desired + u64::from(ask.desired);
         let fair = self.capacity().saturating_sub(demand) / (u64::from(self.all.flows) + 1);
-        let rate = (u64::from(ask.desired) + fair).min(left).min(MOST_RATE.into()) as RateUnits;
+        let usable = left.min(self.link as u64).min(MOST_RATE.into());
+        let rate = (u64::from(ask.desired) + fair).min(usable) as RateUnits;
         self.all.add(ask.desired, rate);
         self.renewed.add(ask.desired, rate);
         Grant { rate, epoch: tag(epoch) }
@@ -333,6 +346,32 @@ mod tests {
         assert_eq!(port.capacity(), 8_870 - 226 * 6_000 / 1000, "and more");
         port.note(&rules, (rate, Instant(500 * MS)), 0, 0);
         assert_eq!(port.capacity(), 10_000, "idle");
+    }
+
+    #[test]
+    fn what_a_vanished_flow_was_granted_is_granted_again_until_it_is_forgotten() {
+        let (mut port, rules, rate) = (allocator(), rules(), BitsPerSec::gbps(1));
+        assert_eq!(port.allocate(&rules, Instant(0), ask(0, 0, Grant::default())).rate, 10_000);
+        let mut capacities = Vec::new();
+        for interval in 1..=5 {
+            port.note(&rules, (rate, Instant(interval * MS / 2)), 0, 0);
+            capacities.push(port.capacity());
+        }
+        assert_eq!(
+            capacities,
+            [14_000, 18_000, 20_000, 20_000, 20_000],
+            "0.4 of the link's rate per interval"
+        );
+        let other = port.allocate(&rules, Instant(3 * MS), ask(10_000, 0, Grant::default()));
+        assert_eq!(other.rate, 10_000);
+        // It sends at that rate.
+        port.note(&rules, (rate, Instant(3 * MS)), 62_500, 0);
+        port.note(&rules, (rate, Instant(7 * MS / 2)), 62_500, 0);
+        assert_eq!(port.capacity(), 20_000);
+        // It asks again after 11 ms, in the next epoch, and so stays when the vanished flow is forgotten after 20 ms.
+        let other = port.allocate(&rules, Instant(11 * MS), ask(10_000, 10_000, other));
+        assert_eq!((other.rate, port.sums(&rules, Instant(11 * MS)).granted), (10_000, 20_000));
+        assert_eq!((port.sums(&rules, Instant(20 * MS)).granted, port.capacity()), (10_000, 10_000));
     }
 
     /// A flow of a property test: its last request, and the last grant that reached it.

@@ -17,8 +17,8 @@ settings! {
     pub struct PdqConfig {
         /// Capacity for packets of any kind, including the one in service. Packets or bytes. Source: none; as drop-tail.
         queue: QueueSize = "200 packets" in "1 packets" => "1000000 packets",
-        /// Interval at which the capacity follows the queue. Source: PDQ section 3 as we know it, two round trips; the value is
-        /// ours.
+        /// Interval at which the capacity follows the queue; on a link that carries fewer than 16 packets of 1500 B in it, the
+        /// time for these. Source: PDQ section 3 as we know it, two round trips; the value is ours.
         interval: Picos = "200 us" in "1 us" => "1 s",
         /// Flows that have fewer round trips left than this, in hundredths and together, do not keep the next flow waiting (K,
         /// Early Start); 0: none. Source: PDQ section 3 as we know it, 2.
@@ -54,6 +54,10 @@ impl QueueSettings for PdqConfig {
 
     fn supports(&self, reliance: Reliance) -> bool {
         reliance == Reliance::Turns
+    }
+
+    fn forgets_after(&self) -> Option<(&'static str, Picos)> {
+        Some(("forget_paused", self.forget_paused))
     }
 }
 
@@ -91,7 +95,21 @@ impl Listed {
     fn criticality(&self) -> (u64, u32, u64) {
         (self.deadline, self.work, self.flow)
     }
+
+    /// Whether this flow sends, and one with `work` left and the same deadline would be ahead of it by less than half a round
+    /// trip. Such a flow does not take its turn: until both knew, this flow would be ahead again, and so on.
+    fn keeps_its_turn(&self, deadline: u64, work: u32) -> bool {
+        let ahead = u64::from(self.work.saturating_sub(work));
+        self.rate > 0
+            && self.deadline == deadline
+            && ahead * u64::from(self.rounds) < u64::from(self.work) * 50
+    }
 }
+
+/// Picoseconds that a byte takes at one unit of rate.
+const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
+/// Bytes that a link carries in an interval at least: a queue of a few packets is no excess on a slow one.
+const LEAST_CARRIED: u64 = 16 * 1500;
 
 /// The state of one port, in integers: the most critical flows, and the capacity that they divide.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +120,8 @@ pub struct Scheduler {
     capacity: u64,
     /// The most critical flows, in order.
     list: Vec<Listed>,
+    /// Interval at which the capacity follows the queue. Picoseconds.
+    period: u64,
     /// The paused flow that was let in last, and until when no other one is.
     admitted: (u64, Instant),
     interval: u64,
@@ -126,17 +146,17 @@ impl Scheduler {
 
     /// C <- link - q/T at the end of every interval T, for q bytes that wait behind the packet in service.
     fn note(&mut self, rules: &PdqRules, (rate, now): (BitsPerSec, Instant), waiting: u64) {
-        const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
         if self.link == 0 {
             self.link = (rate.get() / RATE_UNIT).clamp(1, MOST_RATE.into());
-            (self.capacity, self.interval) = (self.link, now.0 / rules.interval);
+            self.period = rules.interval.max(LEAST_CARRIED * PER_BYTE / self.link);
+            (self.capacity, self.interval) = (self.link, now.0 / self.period);
         }
-        let ended = (now.0 / rules.interval).saturating_sub(self.interval);
+        let ended = (now.0 / self.period).saturating_sub(self.interval);
         if ended == 0 {
             return;
         }
         self.interval += ended;
-        let queue = u128::from(waiting) * u128::from(PER_BYTE) / u128::from(rules.interval);
+        let queue = u128::from(waiting) * u128::from(PER_BYTE) / u128::from(self.period);
         self.capacity = self.link.saturating_sub(queue.min(self.link.into()) as u64);
         self.crowded = match self.turned_away {
             many if many > rules.turned_away => (self.crowded * 2).clamp(100, u16::MAX.into()),
@@ -160,10 +180,14 @@ impl Scheduler {
         (2 * sending).max(rules.flows.0).min(rules.flows.1)
     }
 
-    /// The capacity that the flows before `position` leave. Early Start: flows that are about to end do not count.
-    fn left_for(&self, rules: &PdqRules, position: usize) -> u64 {
+    /// The capacity that more critical flows leave to the one at `position`, and also those that keep their turn if it
+    /// `begins`. Early Start: flows that are about to end do not count.
+    fn left_for(&self, rules: &PdqRules, position: usize, begins: bool) -> u64 {
         let (mut rounds, mut taken) = (0, 0);
-        for listed in &self.list[..position] {
+        let Listed { deadline, work, .. } = self.list[position];
+        let behind = self.list[position + 1..].iter();
+        let keeping = behind.filter(|listed| begins && listed.keeps_its_turn(deadline, work));
+        for listed in self.list[..position].iter().chain(keeping) {
             if rounds < rules.early_start && u32::from(listed.rounds) < rules.early_start {
                 rounds += u32::from(listed.rounds);
             } else {
@@ -213,7 +237,7 @@ impl Scheduler {
         }
         // What is granted is set aside, also while the flow does not know of it yet. If it does not send as fast after two round
         // trips, another port limits it.
-        let limited = now.since(listed.full_at).0 >= rules.interval;
+        let limited = now.since(listed.full_at).0 >= self.period;
         listed.rate = if limited { ask.sending } else { rate };
         if rate > 0 {
             return Turn { rate, probe_after: 0 };
@@ -222,9 +246,9 @@ impl Scheduler {
     }
 
     fn rate_of(&mut self, rules: &PdqRules, now: Instant, ask: &TurnAsk, place: usize) -> RateUnits {
-        let left = self.left_for(rules, place);
-        let worth_it = left > 0 && left >= self.link * rules.least_share / 1000;
         let begins = ask.sending == 0;
+        let left = self.left_for(rules, place, begins);
+        let worth_it = left > 0 && left >= self.link * rules.least_share / 1000;
         let dampened = begins && ask.flow != self.admitted.0 && now < self.admitted.1;
         if !worth_it || dampened {
             return 0;
@@ -384,6 +408,32 @@ mod tests {
         port.take_turn(&rules, now, sends(ask(3, NEVER, 1)));
         port.take_turn(&rules, now, sends(ask(4, NEVER, 1)));
         assert_eq!(port.take_turn(&rules, now, ask(2, NEVER, 20)).rate, 0);
+    }
+
+    #[test]
+    fn a_flow_that_sends_keeps_its_turn_within_half_a_round_trip() {
+        let (mut port, rules, now) = (port(), rules(), Instant(US));
+        let mut rate = |ask| port.take_turn(&rules, now, ask).rate;
+        assert_eq!(rate(ask(2, 500, 10)), 10_000);
+        assert_eq!(rate(ask(1, 500, 10)), 0, "as urgent and as long, with a lower number");
+        assert_eq!(
+            rate(TurnAsk { work: 95_001, ..ask(3, 500, 10) }),
+            0,
+            "shorter by less than half a round trip"
+        );
+        assert_eq!(rate(sends(ask(2, 500, 10))), 10_000, "it goes on");
+        assert_eq!(rate(TurnAsk { work: 95_000, ..ask(4, 500, 10) }), 10_000, "shorter by half a round trip");
+    }
+
+    #[test]
+    fn a_few_packets_are_no_excess_on_a_slow_link() {
+        let (mut port, rules, rate) = (Scheduler::default(), rules(), BitsPerSec::new(2_000_000).unwrap());
+        port.note(&rules, (rate, Instant(0)), 0);
+        // It carries 16 packets of 1500 B in 96 ms.
+        port.note(&rules, (rate, Instant(95_999 * US)), 3_000);
+        assert_eq!(port.capacity(), 20);
+        port.note(&rules, (rate, Instant(96_000 * US)), 3_000);
+        assert_eq!(port.capacity(), 20 - 2);
     }
 
     #[test]

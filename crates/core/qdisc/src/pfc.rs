@@ -82,6 +82,15 @@ settings! {
 }
 
 impl QueueSettings for PfcConfig {
+    fn headroom(&self, rate: BitsPerSec) -> Option<(&'static str, Bytes)> {
+        let rules = <PfcRule as ClassRule<PRIORITIES>>::rules(self);
+        Some(("headroom", Bytes(rules.headroom(rules.scale(rate)))))
+    }
+
+    fn classes(&self) -> u8 {
+        PRIORITIES as u8
+    }
+
     fn capacities(&self) -> Vec<Capacity> {
         vec![Capacity { key: "buffer", room: QueueSize::Bytes(self.buffer), of_data: true }]
     }

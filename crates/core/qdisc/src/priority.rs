@@ -43,6 +43,10 @@ settings! {
 }
 
 impl QueueSettings for PriorityConfig {
+    fn classes(&self) -> u8 {
+        CLASSES as u8
+    }
+
     fn capacities(&self) -> Vec<Capacity> {
         vec![Capacity { key: "queue", room: self.queue, of_data: true }]
     }

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use pullnet_settings::Settings;
 use pullnet_transport::Reliance;
-use pullnet_units::{BitsPerSec, Bytes, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
 
 /// Capacity of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +37,15 @@ pub trait QueueSettings: Settings {
             Reliance::Telemetry => self.get("telemetry").as_deref() == Some("true"),
             Reliance::Ranks | Reliance::Rates | Reliance::Turns => false,
         }
+    }
+    /// The setting that says for how long ports keep what they granted to a silent flow, and its value; `None` if they keep nothing.
+    fn forgets_after(&self) -> Option<(&'static str, Picos)> {
+        None
+    }
+    /// Bytes that may still arrive on a link of this rate after the port has asked its sender to pause, and the setting that says
+    /// so; `None` if ports do not pause senders.
+    fn headroom(&self, _rate: BitsPerSec) -> Option<(&'static str, Bytes)> {
+        None
     }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
     fn classes(&self) -> u8 {

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use pullnet_settings::{Field, Settings};
 use pullnet_transport::Reliance;
-use pullnet_units::{BitsPerSec, Bytes};
+use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 use crate::cut_payload::CutPayloadConfig;
 use crate::d3::D3Config;
@@ -71,6 +71,18 @@ macro_rules! switches {
             /// Whether ports do what a transport relies on.
             pub fn supports(&self, reliance: Reliance) -> bool {
                 match self { $(Self::$variant(config) => config.supports(reliance)),+ }
+            }
+
+            /// The setting that says for how long ports keep what they granted to a silent flow, and its value; `None` if they keep
+            /// nothing.
+            pub fn forgets_after(&self) -> Option<(&'static str, Picos)> {
+                match self { $(Self::$variant(config) => config.forgets_after()),+ }
+            }
+
+            /// Bytes that may still arrive on a link of this rate after the port has asked its sender to pause, and the setting
+            /// that says so; `None` if ports do not pause senders.
+            pub fn headroom(&self, rate: BitsPerSec) -> Option<(&'static str, Bytes)> {
+                match self { $(Self::$variant(config) => config.headroom(rate)),+ }
             }
 
             /// Number of classes that tell packets apart by their priority.

@@ -395,6 +395,8 @@ pub trait Protocol {
     const IGNORES_MARKS: bool = false;
     /// The service that its rules expect of every switch, if any.
     const RELIES_ON: Option<Reliance> = None;
+    /// Name of the setting that states how long a flow may be silent and still rely on what switches keep for it.
+    const RENEWAL_SETTING: Option<&'static str> = None;
     /// Whether one sender can serve several receivers with packets that switches copy.
     const MULTICASTS: bool = false;
     /// Whether several senders of the same data can serve one receiver together.

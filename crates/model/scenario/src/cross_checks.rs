@@ -148,6 +148,32 @@ fn trim(switch: &Reader<'_>, trimmed: Bytes, packets: &Lengths) {
     }
 }
 
+/// Ports must not forget what a flow still relies on.
+pub(crate) fn renewal(
+    root: &Reader<'_>,
+    Transport { reader, carried, unread }: &Transport<'_>,
+    (switch, unread_of_switch): (&SwitchConfig, &Unread),
+) {
+    let (Some(setting), Some((key, kept))) = (carried.config.entry().renewal_setting, switch.forgets_after())
+    else {
+        return;
+    };
+    let text = carried.config.get(setting).unwrap_or_default();
+    let Ok(relied_on) = text.trim_matches('"').parse::<Picos>() else { return };
+    if kept <= relied_on
+        && !unread.contains(&setting)
+        && !unread_of_switch.contains(&key)
+        && let Some(table) = root.table("switch", "")
+    {
+        let reason = format!(
+            "ends before flows stop relying on it ({}.{setting} = \"{relied_on}\"); use more, such as \"{}\"",
+            reader.path(),
+            relied_on.saturating_mul(2)
+        );
+        table.refuse(key, reason);
+    }
+}
+
 /// Most packets of a flow: their numbers have 32 bits, and one past the last has to be a number too.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 

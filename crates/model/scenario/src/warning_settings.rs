@@ -19,6 +19,8 @@ settings! {
         shallow_trim: bool = true,
         /// The control queue has room for fewer than ten headers.
         small_control_queue: bool = true,
+        /// Lossless switches have less headroom than a link can bring before a pause takes effect: they drop packets.
+        small_headroom: bool = true,
         /// The switches do not do what the transport relies on: marks, rates in headers, or service by urgency.
         missing_support: bool = true,
         /// A setting was written that no part of the scenario uses.

@@ -9,7 +9,7 @@ use pullnet_config::{Origin, PathSettings, Reader, Shape, SubTable};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
 use pullnet_settings::Settings;
-use pullnet_topology::Topology;
+use pullnet_topology::{Port, Topology};
 use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
 
@@ -68,6 +68,7 @@ impl Scenario {
             found.queues(&path, &carried.config);
             found.support(&carried.config);
         }
+        found.headroom();
         found.unused();
         found.memory(available);
         found.list.retain(|warning| self.silence.gives(warning.name));
@@ -188,6 +189,34 @@ impl<'a> Found<'a> {
                 self.add("small_control_queue", &format!("switch.{key}"), message);
             }
         }
+    }
+
+    /// What a link can bring before a pause takes effect: a round trip of bits, a packet that is being sent there, and one that
+    /// the pause waits for here. Names the link that lacks the most.
+    fn headroom(&mut self) {
+        let Scenario { topology, switch, transports, .. } = self.scenario;
+        let lengths = transports.iter().map(|carried| carried.config.framing());
+        let Some(full) = lengths.map(|Framing { mtu, header }| u64::from(mtu) + u64::from(header)).max()
+        else {
+            return;
+        };
+        let lacks = |port: &Port| {
+            let (key, Bytes(room)) = switch.headroom(port.link.rate)?;
+            let round_trip =
+                u128::from(port.link.delay.0) * 2 * u128::from(port.link.rate.get()) / 8_000_000_000_000;
+            let need = u64::try_from(round_trip).unwrap_or(u64::MAX).saturating_add(2 * full);
+            (room < need).then(|| (need - room, key, room, need, port.node))
+        };
+        let Some((_, key, room, need, node)) = topology.ports.iter().filter_map(lacks).max() else { return };
+        let message = format!(
+            "\"{}\" is less than the \"{}\" that a link can bring into {} before a pause takes effect: packets are dropped; \
+             use at least \"{}\"",
+            Bytes(room),
+            Bytes(need),
+            topology.node_name(node),
+            Bytes(need)
+        );
+        self.add("small_headroom", &format!("switch.{key}"), message);
     }
 
     /// Services that the transport relies on and the switches lack.

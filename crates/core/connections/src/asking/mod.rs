@@ -136,7 +136,7 @@ pub trait Asking: Sized {
     /// Data packets are acknowledged; the last of them left at `departure`.
     fn acknowledged(&mut self, _now: Instant, _departure: Instant) {}
 
-    /// The switches have replied.
+    /// The switches have replied, or an earlier reply of theirs has arrived again.
     fn on_reply(&mut self, now: Instant, config: &Self::Config, reply: Self::Reply);
 
     /// Handles the expiry of the flow's timer.

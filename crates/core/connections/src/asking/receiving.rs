@@ -8,9 +8,13 @@ use crate::endpoint::Flows;
 use crate::incoming::Admitted;
 
 impl<S: Asking> AskingRules<S> {
-    /// The reply to a question that needs one.
-    fn reply_to(&self, question: Option<S::Question>) -> Option<S::Reply> {
-        question.filter(|question| !S::ends(question)).map(|question| S::reply(&question, &self.host))
+    /// The reply to a question, if it needs one. A packet without a question is answered with the latest reply again, so that
+    /// an ACK that is lost takes no reply with it.
+    fn reply_to(&self, question: Option<S::Question>, latest: &mut Option<S::Reply>) -> Option<S::Reply> {
+        if let Some(question) = question {
+            *latest = (!S::ends(&question)).then(|| S::reply(&question, &self.host));
+        }
+        *latest
     }
 
     /// Finds or opens the connection. Data opens it too, in case the first question was lost.
@@ -44,8 +48,9 @@ impl<S: Asking> AskingRules<S> {
         let Some(slot) = self.receiver_for(flows, now, from, Some(data.seq)) else { return };
         let Some((receiver, _)) = flows.take_data(now, slot, data, bytes) else { return };
         let (ack, path) = (receiver.ack(Some(data.seq)), receiver.paths.1);
+        let reply = self.reply_to(question, &mut receiver.kept);
         let Origin { peer, conn, .. } = from;
-        self.push_control(flows, peer, path, S::ack(ack, self.reply_to(question)));
+        self.push_control(flows, peer, path, S::ack(ack, reply));
         if ack.finished {
             flows.finish(now, slot, peer, conn);
         }
@@ -72,7 +77,7 @@ impl<S: Asking> AskingRules<S> {
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
         let (ack, path) = (receiver.ack(None), receiver.paths.1);
-        let reply = self.reply_to(Some(question));
+        let reply = self.reply_to(Some(question), &mut receiver.kept);
         if reply.is_some() {
             self.push_control(flows, peer, path, S::ack(ack, reply));
         }

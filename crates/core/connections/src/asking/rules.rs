@@ -50,7 +50,7 @@ impl<S: Asking> AskingRules<S> {
 impl<S: Asking> Rules for AskingRules<S> {
     type Header = S::Header;
     type Sender = S;
-    type Receiver = Incoming;
+    type Receiver = Incoming<Option<S::Reply>>;
     const SENDER_TIMER: TimerKind = TimerKind::PaceOrRetransmission;
 
     fn mtu(&self) -> u64 {
@@ -112,7 +112,7 @@ impl<S: Asking> Rules for AskingRules<S> {
         }
     }
 
-    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+    fn receiver_status(&self, receiver: &Self::Receiver) -> FlowStatus {
         receiver.status()
     }
 }

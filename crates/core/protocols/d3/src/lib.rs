@@ -31,6 +31,7 @@ impl Protocol for D3 {
     const SUMMARY: &'static str =
         "D3 (SIGCOMM 2011): switches allocate rates by deadlines; late flows are quenched";
     const RELIES_ON: Option<Reliance> = Some(Reliance::Rates);
+    const RENEWAL_SETTING: Option<&'static str> = Some("lease");
     type Config = D3Config;
     type Endpoint = D3Endpoint;
 
@@ -51,6 +52,7 @@ impl Protocol for Rcp {
     const SUMMARY: &'static str =
         "RCP for data centres: switches share their capacity equally, whatever the deadlines";
     const RELIES_ON: Option<Reliance> = Some(Reliance::Rates);
+    const RENEWAL_SETTING: Option<&'static str> = Some("lease");
     type Config = RcpConfig;
     type Endpoint = D3Endpoint;
 

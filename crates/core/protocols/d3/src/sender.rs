@@ -14,6 +14,12 @@ use crate::header::{Ask, D3Header, Grants, NUMBERS};
 const PATIENCE: u64 = 3;
 /// A rate request waits for a data packet for 1 / `LEASE_PART` of the lease, or for a round trip if that is longer.
 const LEASE_PART: u64 = 4;
+/// The patience with rate requests doubles at most so often while they are not answered.
+const MOST_DOUBLINGS: u32 = 10;
+/// A flow fails after so many answers in a row that arrive when their grants may no longer be used.
+const MOST_LATE: u8 = 8;
+const TOO_LONG: &str =
+    "answers to rate requests take longer than `lease`: raise it, and the `epoch` of the switches";
 
 /// A rate request that is not answered yet.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +46,11 @@ pub struct Sender {
     /// Grants to hand back with the next rate request, and the desired rate in the request that obtained them.
     held: Option<(Grants, RateUnits)>,
     asking: Option<Request>,
+    /// A data packet that left after the open rate request has been acknowledged.
+    overtaken: bool,
+    /// Rate requests in a row that were not answered in time, and answers in a row that arrived after their lease.
+    unanswered: u32,
+    late: u8,
     number: u8,
     /// Earliest times of the next rate request: on a data packet, and as a separate packet.
     ask_at: Instant,
@@ -57,6 +68,18 @@ impl Sender {
 
     fn patience(&self, rules: &Parameters) -> Picos {
         rules.timeout.max(self.rtt(rules).saturating_mul(PATIENCE))
+    }
+
+    /// When the open rate request counts as lost. Doubles with every such loss in a row: the first round trip may be longer than
+    /// any estimate.
+    fn unanswered_at(&self, rules: &Parameters) -> Instant {
+        let patience = self.patience(rules).saturating_mul(1 << self.unanswered.min(MOST_DOUBLINGS));
+        self.asking.map_or(Instant::NEVER, |asking| asking.at.after(patience))
+    }
+
+    /// Rule 7: a rate request is lost. The new grants of the switches are unknown, so nothing is handed back.
+    fn ask_again(&mut self, now: Instant) {
+        (self.asking, self.rate, self.ask_at) = (None, 0, now);
     }
 
     fn has_data(&self) -> bool {
@@ -146,6 +169,7 @@ impl Sender {
             self.rate = 0;
         } else {
             self.asking = Some(Request { number: self.number, desired, at: now });
+            self.overtaken = false;
             self.bare_at = now.after(rules.ask_interval);
         }
         Ask { number: self.number, desired, before, ends, grants: Grants { hops: 0, ..grants } }
@@ -210,6 +234,9 @@ impl Asking for Sender {
             lease: Instant::NEVER,
             held: None,
             asking: None,
+            overtaken: false,
+            unanswered: 0,
+            late: 0,
             number: 0,
             ask_at: now,
             bare_at: now,
@@ -243,7 +270,7 @@ impl Asking for Sender {
             return now;
         }
         let patience = self.patience(rules);
-        let asked = self.asking.map_or(Instant::NEVER, |asking| asking.at.after(patience));
+        let asked = self.unanswered_at(rules);
         let flight = self.outlook.sent.overdue_at(patience);
         let lease = if self.rate > 0 && self.has_data() { self.lease } else { Instant::NEVER };
         let ready = if self.outlook.in_line { Instant::NEVER } else { self.ready_at(now, rules) };
@@ -274,16 +301,34 @@ impl Asking for Sender {
         })
     }
 
-    /// Rule 5: applies the grants that answer the latest rate request.
+    fn acknowledged(&mut self, _now: Instant, departure: Instant) {
+        self.overtaken |= self.asking.is_some_and(|asking| asking.at < departure);
+    }
+
+    /// Rule 5: applies the grants that answer the latest rate request. ACKs repeat the latest answer that the receiver knows: if
+    /// that of a later packet has an earlier answer, the request is lost.
     fn on_reply(&mut self, now: Instant, rules: &Parameters, (number, grants): (u8, Grants)) {
-        let Some(asked) = self.asking.filter(|asking| asking.number == number) else { return };
-        self.asking = None;
+        let Some(asked) = self.asking else { return };
+        if asked.number != number {
+            if self.overtaken {
+                self.ask_again(now);
+            }
+            return;
+        }
+        (self.asking, self.unanswered) = (None, 0);
         let measured = now.since(asked.at);
         self.rtt = Some(smoothed(self.rtt, measured));
         if grants.overflows() {
             self.failure =
                 Some(FailureReason::of_protocol(&"the path has more than 7 switches that allocate rates"));
         }
+        if asked.at.after(rules.lease) <= now {
+            self.late += 1;
+            let too_long = self.late >= MOST_LATE;
+            self.failure = self.failure.take().or(too_long.then(|| FailureReason::of_protocol(&TOO_LONG)));
+            return self.ask_again(now);
+        }
+        self.late = 0;
         if self.rate == 0 {
             self.pace.resume(now);
         }
@@ -300,10 +345,9 @@ impl Asking for Sender {
         if self.is_quenched(now, rules) {
             self.failure = Some(FailureReason::of_protocol(&"quenched: its deadline cannot be met"));
         }
-        let patience = self.patience(rules);
-        if self.asking.is_some_and(|asking| asking.at.after(patience) <= now) {
-            // Rule 7: the new grants of the switches are unknown, so nothing is handed back.
-            (self.asking, self.rate, self.ask_at) = (None, 0, now);
+        if self.unanswered_at(rules) <= now {
+            self.unanswered += 1;
+            self.ask_again(now);
         }
         if let Some(reason) = self.failure.filter(|_| self.asking.is_none()) {
             return Expiry::Failed(reason);
@@ -311,7 +355,7 @@ impl Asking for Sender {
         if self.rate > 0 && self.lease <= now {
             (self.rate, self.held, self.ask_at) = (0, None, now);
         }
-        self.outlook.sent.expire(now, patience).map_or(Expiry::Nothing, Expiry::Timeout)
+        self.outlook.sent.expire(now, self.patience(rules)).map_or(Expiry::Nothing, Expiry::Timeout)
     }
 
     fn waiting_for(&self) -> Awaited {

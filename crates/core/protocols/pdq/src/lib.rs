@@ -29,6 +29,7 @@ impl Protocol for Pdq {
     const NAME: &'static str = "pdq";
     const SUMMARY: &'static str = "PDQ (SIGCOMM 2012): switches let the most critical flows send, by deadline, then size, and pause the others";
     const RELIES_ON: Option<Reliance> = Some(Reliance::Turns);
+    const RENEWAL_SETTING: Option<&'static str> = Some("most_probing");
     type Config = PdqConfig;
     type Endpoint = PdqEndpoint;
 

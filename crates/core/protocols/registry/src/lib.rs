@@ -43,6 +43,8 @@ pub struct ProtocolEntry {
     pub path_settings: &'static [&'static str],
     /// Name of the setting that states the first retransmission timeout.
     pub timeout_setting: Option<&'static str>,
+    /// Name of the setting that states how long a flow may be silent and still rely on what switches keep for it.
+    pub renewal_setting: Option<&'static str>,
     /// Settings that name a host by its number in the topology, and become its address.
     pub host_settings: &'static [&'static str],
     /// Name of the setting that states how many addresses a rack has.
@@ -79,6 +81,7 @@ macro_rules! protocols {
             default: || ProtocolConfig::$variant(Default::default()),
             path_settings: <$variant>::PATH_SETTINGS,
             timeout_setting: <$variant>::TIMEOUT_SETTING,
+            renewal_setting: <$variant>::RENEWAL_SETTING,
             host_settings: <$variant>::HOST_SETTINGS,
             rack_setting: <$variant>::RACK_SETTING,
             ignores_marks: <$variant>::IGNORES_MARKS,

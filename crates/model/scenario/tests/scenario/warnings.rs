@@ -142,6 +142,28 @@ fn a_control_queue_holds_ten_headers() {
 }
 
 #[test]
+fn headroom_takes_what_arrives_before_a_pause_takes_effect() {
+    let lossless = |headroom: &str| {
+        let switch = format!("{{ kind = \"pfc\", headroom = \"{headroom}\" }}");
+        let link = ("topology.link", "{ rate = \"100 Gbps\", delay = \"2 us\" }");
+        warned(&[
+            ("transport", "{ kind = \"dcqcn\", mtu = \"1000 B\", header = \"64 B\" }"),
+            ("switch", &switch),
+            link,
+            ("switch.mark_low", "10 kB"),
+        ])
+    };
+    // 100 Gb/s for 4 us, and two packets of 1064 B.
+    assert_eq!(lossless("52128 B"), []);
+    let found = lossless("52127 B");
+    assert_eq!(
+        (found.len(), found[0].name, found[0].setting.as_str()),
+        (1, "small_headroom", "switch.headroom")
+    );
+    assert!(found[0].message.contains("use at least \"52128 B\""), "{}", found[0].message);
+}
+
+#[test]
 fn settings_that_nothing_uses_are_named() {
     let single = [("topology", "{ kind = \"star\", hosts = 4 }")];
     assert_eq!(warned(&single), [], "defaults are not anybody's settings");
@@ -204,7 +226,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 12);
+    assert_eq!(names.len(), 13);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")

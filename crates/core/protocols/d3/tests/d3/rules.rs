@@ -1,5 +1,7 @@
 //! D3's hosts, packet by packet, in the order of the README.
 
+use std::collections::VecDeque;
+
 use pullnet_d3::{Ask, D3, D3Config, D3Endpoint, D3Header, Grants, Late, MOST_HOPS, Rcp, RcpConfig};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
@@ -63,9 +65,13 @@ fn granted(number: u8, rate: u32) -> Arriving<D3Header> {
     arrives(D3Header::Ack { ack, reply })
 }
 
+fn ack_with(cumulative: u32, answers: Option<u32>, reply: Option<(u8, Grants)>) -> D3Header {
+    let ack = CumulativeAck { conn: CONN, cumulative, answers, finished: false };
+    D3Header::Ack { ack, reply }
+}
+
 fn ack(cumulative: u32, answers: u32) -> Arriving<D3Header> {
-    let ack = CumulativeAck { conn: CONN, cumulative, answers: Some(answers), finished: false };
-    arrives(D3Header::Ack { ack, reply: None })
+    arrives(ack_with(cumulative, Some(answers), None))
 }
 
 #[test]
@@ -165,4 +171,58 @@ fn an_ask_without_an_answer_stops_the_flow_and_hands_nothing_back() {
     s.at(us(2_100)).sends([request(ask(3, 0, None))]);
     // The packet that carried the second request is lost too, and is retransmitted.
     s.at(us(2_200)).receives(granted(3, LINK)).sends([data(0, 100, Some(ask(4, 0, Some((0, LINK)))))]);
+}
+
+#[test]
+fn the_first_round_trip_may_be_longer_than_any_estimate() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
+    s.at(us(2_000)).sends([request(ask(2, 0, None))]);
+    // An answer to an earlier request is of no use: its grants are not handed back.
+    s.at(us(4_500)).receives(granted(1, LINK)).sends_nothing();
+    // The patience has doubled.
+    s.at(us(5_999)).sends_nothing();
+    s.at(us(6_000)).sends([request(ask(3, 0, None))]);
+    s.at(us(10_500)).receives(granted(3, 40)).sends([data(0, 100, Some(ask(4, 0, Some((0, 40)))))]);
+}
+
+#[test]
+fn a_flow_whose_answers_outlast_their_lease_fails_and_says_so() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(100, None));
+    let mut answers = VecDeque::new();
+    for ms in 0..1_000 {
+        for sent in s.at(us(ms * 1_000)).sent() {
+            let D3Header::Request { ask, quenched: false, .. } = sent.packet.header else { break };
+            answers.push_back((ms + 20, ask.number));
+        }
+        while let Some((_, number)) = answers.pop_front_if(|(at, _)| *at <= ms) {
+            s.receives(granted(number, LINK));
+        }
+    }
+    let late =
+        |event: &Event| matches!(event, Event::Failed { reason, .. } if reason.as_str().contains("`lease`"));
+    assert!(s.reported().iter().any(late));
+}
+
+#[test]
+fn acks_repeat_the_latest_answer_and_show_when_a_request_is_lost() {
+    let mut s = host(Late::Quench);
+    s.receives(arrives(request(ask(1, 0, None)))).sends([ack_with(0, None, Some((1, Grants::default())))]);
+    let answer = Some((2, grants(LINK)));
+    let asked = Ask { grants: grants(LINK), ..ask(2, 0, None) };
+    s.receives(arrives(data(0, 100, Some(asked)))).sends([ack_with(1, Some(0), answer)]);
+    s.receives(arrives(data(1, 100, None))).sends([ack_with(2, Some(1), answer)]);
+
+    let mut s = host(Late::Quench);
+    s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
+    let second = Some(ask(2, 0, Some((0, LINK))));
+    s.at(us(100)).receives(granted(1, LINK)).sends([data(0, 100, second)]);
+    s.at(us(112)).sends([data(1, 100, None)]);
+    s.at(us(124)).sends([data(2, 100, None)]);
+    let _ = s.at(us(211)).sent();
+    // The packet with the second request is lost: the next one is answered with the first answer.
+    s.at(us(212))
+        .receives(arrives(ack_with(0, Some(1), Some((1, grants(LINK))))))
+        .sends([request(ask(3, 0, None))]);
 }

@@ -97,6 +97,24 @@ fn a_more_critical_flow_interrupts_the_one_that_sends() {
 }
 
 #[test]
+fn of_two_flows_that_are_nearly_equal_one_ends_first() {
+    for shorter in [0, 1, 2] {
+        let ends_with = |deadline: Option<Instant>| {
+            let mut net = net(3);
+            // 0.83 ms of work each. The flow with the lower number comes second.
+            net.open(1, flow(1, 2, 69 * PACKETS, deadline));
+            net.open(0, flow(0, 2, (69 - shorter) * PACKETS, deadline));
+            net.run(at(50_000));
+            ends(&net)
+        };
+        let first = ends_with(None)[0].1;
+        assert!(first < 1_000, "shorter by {shorter} packets: the first flow ends after {first} us");
+        let in_time = ends_with(Some(at(1_200)));
+        assert!(matches!(in_time[..], [(_, end)] if end <= 1_200), "{in_time:?}");
+    }
+}
+
+#[test]
 fn early_start_fills_the_gap_between_two_flows() {
     let last = |early_start| {
         let switch = SwitchConfig { early_start, ..SwitchConfig::default() };
