@@ -270,7 +270,7 @@ fn every_error_in_keys_is_told_with_its_place_and_without_the_key() {
         "keys.toml:6:8: key.1.peer: \"fd00::2\" is not of the family of this host, 10.0.0.1",
         "keys.toml:8:10: key.1.secret: (not shown) has 63 characters, or some that are no hexadecimal digits; use 64",
         "keys.toml:16:10: key.3.secret: (not shown) is there twice; make one of its own for each pair",
-        "keys.toml:17:1: key.3.colour",
+        "keys.toml:17:1: key.3.(not shown): is not a setting here; use peer, number and secret",
         "keys.toml:20:10: key.4.number: 1 is there twice for 10.0.0.2:61199; give the newer key a higher one",
         "keys.toml:25:10: key.5.secret: (not shown) is one byte again and again; use 64 hexadecimal digits",
     ];
@@ -292,6 +292,32 @@ fn every_error_in_keys_is_told_with_its_place_and_without_the_key() {
             "h.toml:6:9: keys.plain: \"http\" is not a list of services; write numbers from 0 to 65535 with spaces between them"
         ]
     );
+}
+
+#[test]
+fn no_error_shows_a_part_of_a_key_wherever_it_stands() {
+    let secret = "0f1e2d3c4b5a69788796a5b4c3d2e1f00123456789abcdeffedcba9876543210";
+    let whole = |rest: &str| format!("[[key]]\npeer = \"10.0.0.2\"\nnumber = 1\n{rest}\n");
+    let good = whole(&format!("secret = \"{secret}\""));
+    for (name, text) in [
+        ("hexadecimal", whole(&format!("secret = 0x{secret}"))),
+        ("bare", whole(&format!("secret = {secret}"))),
+        ("open", whole(&format!("secret = \"{secret}"))),
+        ("list", whole(&format!("secret = [\"{secret}\"]"))),
+        ("peer", format!("[[key]]\npeer = \"{secret}\"\nnumber = 1\nsecret = \"10.0.0.2\"\n")),
+        ("number", format!("[[key]]\npeer = \"10.0.0.2\"\nnumber = \"{secret}\"\nsecret = \"1\"\n")),
+        ("name", whole(&format!("\"{secret}\" = \"secret\""))),
+        ("table", format!("{good}[{secret}]\n")),
+        ("top", format!("{good}{secret} = 1\n")),
+        ("first", format!("secret = \"{secret}\"\n{good}")),
+        ("twice", format!("{good}secret = \"{secret}\"\n")),
+        ("key", format!("key = \"{secret}\"\n")),
+        ("half", whole(&format!("secret = \"{}\"", &secret[..32]))),
+    ] {
+        let told = Folder::with(&format!("hidden-{name}"), &text, 0o600).told().unwrap_err();
+        let shows = (0..secret.len() - 8).any(|at| told.contains(&secret[at..at + 8]));
+        assert!(!shows && told.contains("keys.toml"), "{name}: {told}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pullnet_config::{Disk, Reader, Shape, SubTable, read};
+use pullnet_config::{Disk, Problem, Reader, Shape, SpecError, SubTable, read};
 use pullnet_host::seal::{Key, Keys};
 use pullnet_settings::Settings;
 use pullnet_wire::PORT;
@@ -128,6 +128,39 @@ impl KeyFile {
     }
 }
 
+/// Names that may stand in an error about a file of keys.
+const NAMES: [&str; 4] = ["key", "peer", "number", "secret"];
+/// Longest value that is shown: an IPv4 address with its dots.
+const SHORT: usize = 15;
+
+/// The error without anything that may be a key, or a part of one: a secret may stand at the place of a name or an address, or without
+/// quotes.
+fn without_secrets(error: SpecError) -> SpecError {
+    let known = |part: &&str| NAMES.contains(part) || part.parse::<u16>().is_ok();
+    let path: Vec<_> = error.path.split('.').map(|part| if known(&part) { part } else { HIDDEN }).collect();
+    let path = if error.path.is_empty() { String::new() } else { path.join(".") };
+    let harmless = |value: &str| {
+        let bare = value.trim_matches('"');
+        bare.len() <= SHORT || bare.parse::<IpAddr>().is_ok() || bare.parse::<SocketAddr>().is_ok()
+    };
+    let problem = match error.problem {
+        Problem::Syntax { .. } => Problem::Syntax {
+            message: "is not TOML; write [[key]], and below it peer, number and secret, for instance number = 1 and \
+                      peer = \"10.0.0.2\""
+                .to_owned(),
+        },
+        Problem::UnknownKey { .. } => {
+            Problem::UnknownKey { remedy: "use peer, number and secret".to_owned(), meant: None }
+        }
+        Problem::Value { value, reason } if !path.ends_with("secret") && harmless(&value) => {
+            Problem::Value { value, reason }
+        }
+        Problem::Value { reason, .. } => Problem::Value { value: HIDDEN.to_owned(), reason },
+        other => other,
+    };
+    SpecError { path, problem, ..error }
+}
+
 fn shape() -> Shape {
     Shape::of(&[]).with(SubTable::list("key", "Keys.", Shape::of(&[KeySettings::FIELDS])))
 }
@@ -136,8 +169,8 @@ fn shape() -> Shape {
 fn keys(name: &str, text: &str, address: IpAddr, plain: &[u16]) -> Result<Keys, Error> {
     let mut keys = Keys::default();
     plain.iter().for_each(|service| keys.leave_plain(*service));
-    let told = |errors: Vec<pullnet_config::SpecError>| {
-        let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    let told = |errors: Vec<SpecError>| {
+        let lines: Vec<_> = errors.into_iter().map(|error| without_secrets(error).to_string()).collect();
         Error::Keys(lines.join("\n"))
     };
     let all = |root: &Reader<'_>| {
