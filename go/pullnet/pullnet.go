@@ -18,6 +18,7 @@ import "C"
 
 import (
 	"net"
+	"os"
 	"runtime"
 	"time"
 	"unsafe"
@@ -59,11 +60,15 @@ func (e *Error) Error() string { return e.text }
 // Timeout reports whether a deadline has passed.
 func (e *Error) Timeout() bool { return e.Code == TimedOut }
 
-// Temporary reports the same: later calls may succeed.
-func (e *Error) Temporary() bool { return e.Code == TimedOut }
+// Temporary reports whether later calls may succeed: a deadline has passed, or this application is at its limit of streams.
+// Servers such as net/http's wait a moment and accept again.
+func (e *Error) Temporary() bool { return e.Code == TimedOut || e.Code == Full }
 
-// Is makes errors.Is(err, net.ErrClosed) hold for a stream or a listener that was closed.
-func (e *Error) Is(target error) bool { return e.Code == Closed && target == net.ErrClosed }
+// Is makes errors.Is(err, net.ErrClosed) hold for an object that was closed, and errors.Is(err, os.ErrDeadlineExceeded) after a
+// deadline.
+func (e *Error) Is(target error) bool {
+	return e.Code == Closed && target == net.ErrClosed || e.Code == TimedOut && target == os.ErrDeadlineExceeded
+}
 
 // do carries out a call of the library. The message of a failure is kept for each thread of the system.
 func do(work func() C.int64_t) (int, error) {
@@ -77,13 +82,16 @@ func do(work func() C.int64_t) (int, error) {
 }
 
 // Host is a connection to the daemon of this machine. Any number of goroutines may use it.
-type Host struct{ handle *C.pullnet_host }
+type Host struct {
+	handle *C.pullnet_host
+	user   user
+}
 
 // Open connects to the daemon whose socket is at path.
 func Open(path string) (*Host, error) {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
-	host := &Host{}
+	host := &Host{user: user{what: "the connection to the daemon"}}
 	_, err := do(func() C.int64_t { return C.int64_t(C.pullnet_open(text, &host.handle)) })
 	if err != nil {
 		return nil, err
@@ -91,10 +99,10 @@ func Open(path string) (*Host, error) {
 	return host, nil
 }
 
-// Close ends the connection. Its streams and listeners stay usable.
+// Close ends the connection. Its streams, listeners and calls under way go on.
 func (h *Host) Close() {
-	C.pullnet_host_close(h.handle)
-	h.handle = nil
+	// An error says that it is closed already.
+	_ = h.user.end(func() { C.pullnet_host_close(h.handle) })
 }
 
 // Dial opens a stream to a service of the host at address, such as "10.0.0.2:61199". It does not wait: the first bytes that are
@@ -103,7 +111,7 @@ func (h *Host) Dial(address string, service uint16) (*Stream, error) {
 	text := C.CString(address)
 	defer C.free(unsafe.Pointer(text))
 	var handle *C.pullnet_stream
-	_, err := do(func() C.int64_t {
+	_, err := h.user.call(func() C.int64_t {
 		return C.int64_t(C.pullnet_connect(h.handle, text, C.uint16_t(service), 0, &handle))
 	})
 	if err != nil {
@@ -114,8 +122,8 @@ func (h *Host) Dial(address string, service uint16) (*Stream, error) {
 
 // Listen accepts streams to a service from now on.
 func (h *Host) Listen(service uint16) (*Listener, error) {
-	listener := &Listener{service: service}
-	_, err := do(func() C.int64_t {
+	listener := &Listener{service: service, user: user{what: "the listener"}}
+	_, err := h.user.call(func() C.int64_t {
 		return C.int64_t(C.pullnet_listen(h.handle, C.uint16_t(service), &listener.handle))
 	})
 	if err != nil {
@@ -127,29 +135,19 @@ func (h *Host) Listen(service uint16) (*Listener, error) {
 // Call sends a request on a stream of its own and returns what comes back up to the end; a timeout of 0 waits for ever. At most
 // once: after an error it is unknown whether the request was carried out.
 func (h *Host) Call(address string, service uint16, request []byte, timeout time.Duration) ([]byte, error) {
-	text := C.CString(address)
-	defer C.free(unsafe.Pointer(text))
-	data := request
-	if len(data) == 0 {
-		data = []byte{0}
+	var deadline time.Time
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
 	}
-	var response *C.uint8_t
-	var size C.size_t
-	_, err := do(func() C.int64_t {
-		return C.int64_t(C.pullnet_call(h.handle, text, C.uint16_t(service), unsafe.Pointer(&data[0]),
-			C.size_t(len(request)), 0, patience(timeout), &response, &size))
-	})
+	stream, err := h.Dial(address, service)
 	if err != nil {
 		return nil, err
 	}
-	defer C.pullnet_free(response, size)
-	return C.GoBytes(unsafe.Pointer(response), C.int(size)), nil
-}
-
-// patience converts a timeout to that of the library; 0 is none.
-func patience(timeout time.Duration) C.int64_t {
-	if timeout <= 0 {
-		return -1
+	answer, err := stream.exchange(request, deadline)
+	if err != nil {
+		stream.Abort()
+		return nil, err
 	}
-	return C.int64_t(timeout.Nanoseconds())
+	stream.Close()
+	return answer, nil
 }

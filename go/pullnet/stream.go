@@ -32,31 +32,36 @@ func (a Addr) String() string { return a.Host + "/" + strconv.Itoa(int(a.Service
 
 // user guards an object of the library: its use, and its end when nobody uses it any more.
 type user struct {
+	// what names the object in errors.
+	what   string
 	mutex  sync.RWMutex
 	closed atomic.Bool
 }
 
-// with carries out a call, unless the object is closed.
-func (u *user) with(work func() (int, error)) (int, error) {
+// call carries out a call of the library, unless the object is closed.
+func (u *user) call(work func() C.int64_t) (int, error) {
 	u.mutex.RLock()
 	defer u.mutex.RUnlock()
 	if u.closed.Load() {
-		return 0, &Error{Closed, "the stream or the listener is closed"}
+		return 0, u.isClosed()
 	}
-	return work()
+	return do(work)
 }
+
+func (u *user) isClosed() error { return &Error{Closed, u.what + " is closed"} }
 
 // wait carries out a call that takes a timeout, again and again until it is done, the deadline has passed, or the object is
 // closed.
-func (u *user) wait(deadline *atomic.Int64, work func(timeout C.int64_t) (int, error)) (int, error) {
+func (u *user) wait(deadline *atomic.Int64, work func(timeout C.int64_t) C.int64_t) (int, error) {
 	for {
 		left := look
 		if at := deadline.Load(); at != 0 {
 			left = min(look, time.Until(time.Unix(0, at)))
 		}
-		result, err := u.with(func() (int, error) { return work(C.int64_t(max(left, 0))) })
+		result, err := u.call(func() C.int64_t { return work(C.int64_t(max(left, 0))) })
 		var failed *Error
-		if left < look || !errors.As(err, &failed) || failed.Code != TimedOut {
+		// The deadline may have moved during a wait.
+		if left <= 0 || !errors.As(err, &failed) || failed.Code != TimedOut {
 			return result, err
 		}
 	}
@@ -65,7 +70,7 @@ func (u *user) wait(deadline *atomic.Int64, work func(timeout C.int64_t) (int, e
 // end carries out the last call, once, when the others have returned.
 func (u *user) end(work func()) error {
 	if u.closed.Swap(true) {
-		return &Error{Closed, "the stream or the listener is closed"}
+		return u.isClosed()
 	}
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -93,7 +98,7 @@ type Stream struct {
 var _ net.Conn = (*Stream)(nil)
 
 func newStream(handle *C.pullnet_stream, peer Addr) *Stream {
-	return &Stream{handle: handle, peer: peer}
+	return &Stream{handle: handle, user: user{what: "the stream"}, peer: peer}
 }
 
 // Read reads at least one byte. At the end it returns io.EOF.
@@ -101,10 +106,8 @@ func (s *Stream) Read(out []byte) (int, error) {
 	if len(out) == 0 {
 		return 0, nil
 	}
-	long, err := s.user.wait(&s.read, func(timeout C.int64_t) (int, error) {
-		return do(func() C.int64_t {
-			return C.int64_t(C.pullnet_read(s.handle, unsafe.Pointer(&out[0]), C.size_t(len(out)), timeout))
-		})
+	long, err := s.user.wait(&s.read, func(timeout C.int64_t) C.int64_t {
+		return C.int64_t(C.pullnet_read(s.handle, unsafe.Pointer(&out[0]), C.size_t(len(out)), timeout))
 	})
 	if err == nil && long == 0 {
 		return 0, io.EOF
@@ -127,10 +130,8 @@ func (s *Stream) put(data []byte, last bool) (int, error) {
 	written := 0
 	for written < len(data) {
 		left := data[written:]
-		long, err := s.user.wait(&s.write, func(timeout C.int64_t) (int, error) {
-			return do(func() C.int64_t {
-				return C.int64_t(C.pullnet_write(s.handle, unsafe.Pointer(&left[0]), C.size_t(len(left)), C.bool(last), timeout))
-			})
+		long, err := s.user.wait(&s.write, func(timeout C.int64_t) C.int64_t {
+			return C.int64_t(C.pullnet_write(s.handle, unsafe.Pointer(&left[0]), C.size_t(len(left)), C.bool(last), timeout))
 		})
 		if err != nil {
 			return written, err
@@ -142,16 +143,23 @@ func (s *Stream) put(data []byte, last bool) (int, error) {
 
 // CloseWrite ends the writing half: the other side reads to the end.
 func (s *Stream) CloseWrite() error {
-	_, err := s.user.with(func() (int, error) {
-		return do(func() C.int64_t { return C.int64_t(C.pullnet_shutdown(s.handle)) })
-	})
+	_, err := s.user.call(func() C.int64_t { return C.int64_t(C.pullnet_shutdown(s.handle)) })
 	return err
+}
+
+// exchange sends a request with the end of the stream, and reads to the end.
+func (s *Stream) exchange(request []byte, deadline time.Time) ([]byte, error) {
+	s.SetDeadline(deadline)
+	if _, err := s.WriteLast(request); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(s)
 }
 
 // Settle waits until the other host has acknowledged everything that was written, or until the write deadline.
 func (s *Stream) Settle() error {
-	_, err := s.user.wait(&s.write, func(timeout C.int64_t) (int, error) {
-		return do(func() C.int64_t { return C.int64_t(C.pullnet_settle(s.handle, timeout)) })
+	_, err := s.user.wait(&s.write, func(timeout C.int64_t) C.int64_t {
+		return C.int64_t(C.pullnet_settle(s.handle, timeout))
 	})
 	return err
 }
@@ -197,11 +205,12 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Accept waits for the next stream, a *Stream.
+// Accept waits for the next stream, a *Stream. At the limit of streams of this application it fails with Full, which is
+// Temporary: the next stream stays queued, and a later call accepts it once another stream is closed.
 func (l *Listener) Accept() (net.Conn, error) {
 	var handle *C.pullnet_stream
-	_, err := l.user.wait(&l.deadline, func(timeout C.int64_t) (int, error) {
-		return do(func() C.int64_t { return C.int64_t(C.pullnet_accept(l.handle, timeout, &handle)) })
+	_, err := l.user.wait(&l.deadline, func(timeout C.int64_t) C.int64_t {
+		return C.int64_t(C.pullnet_accept(l.handle, timeout, &handle))
 	})
 	if err != nil {
 		return nil, err
