@@ -192,6 +192,9 @@ impl Write for NdpStream {
     }
 }
 
+/// Pause after a stream could not be accepted for another reason than that the host has stopped.
+const RETRY: Duration = Duration::from_millis(50);
+
 /// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
     stack: Arc<dyn Stack>,
@@ -226,9 +229,23 @@ impl NdpListener {
         Ok((stream, peer))
     }
 
-    /// Streams one after the other, like [`NdpListener::accept`]; ends with the first error.
+    /// Streams one after the other, like [`NdpListener::accept`]. Ends when the host has stopped, or when no stream comes for
+    /// the accept timeout. At the limit of streams it waits for one to end: those that are not accepted yet stay queued.
     pub fn incoming(&self) -> impl Iterator<Item = NdpStream> + '_ {
-        std::iter::from_fn(|| self.accept().ok().map(|(stream, _)| stream))
+        std::iter::from_fn(|| {
+            loop {
+                match self.accept() {
+                    Ok((stream, _)) => return Some(stream),
+                    Err(StreamError::Stopped(_) | StreamError::NoListener(_) | StreamError::TimedOut) => {
+                        return None;
+                    }
+                    Err(error) => {
+                        tracing::warn!(service = self.service, %error, "cannot accept a stream; trying again");
+                        std::thread::park_timeout(RETRY);
+                    }
+                }
+            }
+        })
     }
 
     /// Accepts that take longer fail with `TimedOut`; `None`, as at the start, waits for ever.
