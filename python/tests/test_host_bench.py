@@ -11,6 +11,8 @@ import pytest
 
 from pullnet import host
 from pullnet.cli.main import status
+from pullnet.errors import InputError
+from pullnet.host import bench
 
 from .conftest import WATCHDOG_S, wait_until
 from .test_host import Daemon, daemons, folder
@@ -81,6 +83,11 @@ def test_what_is_wrong_is_said(daemons: tuple[Daemon, Daemon], capfd: pytest.Cap
     assert '--time "soon"' in capfd.readouterr().err
     assert status([*command, "--serve"]) == 2
     assert "--serve answers whoever asks" in capfd.readouterr().err
+    for option in ("--streams", "--callers"):
+        assert status([*command, option, "513"]) == 2
+        assert "513 is not in the range 0<=x<=512" in capfd.readouterr().err
+    with pytest.raises(InputError, match="--streams 513 is too many; use 512 at most"):
+        next(bench.parts(there.address, streams=513))
     assert status(["host", "bench", "--socket", str(here.socket)]) == 2
     assert "which host is measured?" in capfd.readouterr().err
     assert status(["host", "bench", there.address, "--socket", str(here.socket.parent / "none")]) == 3

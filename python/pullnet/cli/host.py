@@ -282,7 +282,8 @@ def _totals(standing: dict[str, Any]) -> str:
         "trimmed out": counts["trimmed_out"],
         "trimmed in": counts["trimmed_in"],
         "timeouts": counts["timeouts"],
-        "refused": sum(refused.values()),
+        # Frames of other programs on the interface are no refusals.
+        "refused": sum(count for reason, count in refused.items() if reason != "foreign"),
     }
     return "  ".join([standing["address"], *(f"{name} {value}" for name, value in shown.items())])
 

@@ -10,6 +10,8 @@ import typer
 from pullnet.errors import InputError
 
 _DEFAULT = Path("/run/pullnet/host.sock")
+_MOST = 512
+"""Streams and callers that the core takes."""
 _PERCENTILES = {"p50": "50%", "p90": "90%", "p99": "99%", "p99_9": "99.9%", "max": "most"}
 
 
@@ -19,7 +21,7 @@ def bench(
     ] = None,
     serve: Annotated[bool, typer.Option("--serve", help="Serve the benchmarks of other hosts until Ctrl-C.")] = False,
     service: Annotated[int, typer.Option(min=0, max=65535, help="Service of the server; over TCP, its port.")] = 5201,
-    streams: Annotated[int, typer.Option(min=0, help="Streams at the same time; 0 leaves them out.")] = 1,
+    streams: Annotated[int, typer.Option(min=0, max=_MOST, help="Streams at the same time; 0 leaves them out.")] = 1,
     direction: Annotated[
         Literal["out", "in", "both"], typer.Option(help="Which way the streams carry bytes, seen from here.")
     ] = "out",
@@ -31,7 +33,9 @@ def bench(
     ] = None,
     callers: Annotated[
         int,
-        typer.Option(min=0, help="Callers at the same time, each with one call after the other; 0 leaves them out."),
+        typer.Option(
+            min=0, max=_MOST, help="Callers at the same time, each with one call after the other; 0 leaves them out."
+        ),
     ] = 1,
     calls: Annotated[
         int | None, typer.Option(min=1, help="Calls of each caller, instead of a time.", show_default=False)
