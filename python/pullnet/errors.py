@@ -5,7 +5,7 @@ class PullnetError(Exception):
     """Anything that pullnet raises on purpose."""
 
 
-class InputError(PullnetError):
+class InputError(PullnetError, ValueError):
     """The input is wrong: a scenario, an option, a place to write to. All errors at once."""
 
     def __init__(self, errors: list[str] | str) -> None:
@@ -24,7 +24,15 @@ class NotRecordedError(PullnetError, LookupError, AttributeError):
 
 
 class HostError(PullnetError):
-    """A stream has failed, or the daemon that serves it."""
+    """A stream has failed, or the daemon that serves it.
+
+    `code` is the reason in a word or two, as in C and Go: "refused", "reset", "silent", "full", "closed",
+    "service taken", "no listener", "family", "unreachable", "timed out", "stopped", "argument", "no key" or "failed".
+    """
+
+    def __init__(self, message: str, code: str = "failed") -> None:
+        self.code = code
+        super().__init__(message)
 
 
 class PullnetWarning(UserWarning):

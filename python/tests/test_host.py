@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,14 +34,15 @@ class Daemon:
     socket: Path
 
 
-def start(folder: Path) -> Daemon:
+def start(folder: Path, tables: str = "") -> Daemon:
+    """Start a daemon whose file ends with `tables`."""
     number, pid = next(_numbers), os.getpid()
     address = f"127.{1 + (pid >> 8) % 250}.{pid % 256}.{100 + number}"
     socket = folder / f"daemon{number}" / "host.sock"
     config = folder / f"daemon{number}.toml"
     config.write_text(
         f'backend = "udp"\naddress = "{address}"\nrate = "1 Gbps"\nfarewell = "0 s"\n[socket]\npath = "{socket}"\n'
-        '[ndp]\ngive_up = "120 s"\n'
+        f'[ndp]\ngive_up = "120 s"\n{tables}'
     )
     command = [sys.executable, "-m", "pullnet", "host", "serve", str(config)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -62,10 +64,11 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def daemons(folder: Path) -> Iterator[tuple[Daemon, Daemon]]:
+def daemons(folder: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Daemon, Daemon]]:
+    """Two daemons; the parameter, if any, is the end of the file of the second."""
     running: list[Daemon] = []
     try:
-        running.extend(start(folder) for _ in range(2))
+        running.extend(start(folder, tables) for tables in ("", getattr(request, "param", "")))
         yield running[0], running[1]
         for daemon in running:
             daemon.process.terminate()
@@ -153,6 +156,37 @@ def test_the_command_calls_and_shows(served: tuple[Daemon, Daemon], capfd: pytes
     assert status(["host", "status", "--json", "--watch", *socket]) == 2
 
 
+def test_ctrl_c_ends_a_call(daemons: tuple[Daemon, Daemon]) -> None:
+    here, there = daemons
+    service = host.connect(there.socket).listen(SERVICE)
+    command = [sys.executable, "-m", "pullnet", "host", "call", there.address, str(SERVICE), "x", "--timeout", "3600"]
+    calling = subprocess.Popen([*command, "--socket", str(here.socket)], stderr=subprocess.PIPE, text=True)
+    request = service.accept(WATCHDOG_S)
+    assert request is not None
+    assert request.read(1, WATCHDOG_S) == b"x"
+    calling.send_signal(signal.SIGINT)
+    _, said = calling.communicate(timeout=WATCHDOG_S)
+    assert (calling.returncode, "Traceback" in said) == (3, False)
+    # The stream has been reset, not left open.
+    wait_until(lambda: not host.status(here.socket)["host"]["streams"])
+
+
+def test_numbers_that_no_host_has_are_refused(
+    daemons: tuple[Daemon, Daemon], capfd: pytest.CaptureFixture[str]
+) -> None:
+    here, there = daemons
+    stack = host.connect(here.socket)
+    for service in (-1, 65536, 1 << 80):
+        with pytest.raises(InputError, match=rf"^service {service}: is out of range; use 0 to 65535"):
+            host.call(there.address, service, b"x", stack=stack)
+        with pytest.raises(ValueError, match=f"^service {service}: "):
+            host.serve(service, reverse, stack=stack)
+    with pytest.raises(InputError, match=r"^priority 256: is out of range; use 0 to 255"):
+        host.call(there.address, SERVICE, b"x", priority=256, stack=stack)
+    assert status(["host", "call", "127.0.0.1:0", str(SERVICE), "x", "--socket", str(here.socket)]) == 2
+    assert "127.0.0.1:0: no host has port 0; use the other host's port from 1 to 65535" in capfd.readouterr().err
+
+
 def test_without_a_daemon_there_is_a_plain_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     nowhere = tmp_path / "host.sock"
     assert status(["host", "status", "--socket", str(nowhere)]) == 3
@@ -189,7 +223,9 @@ def test_the_status_says_who_is_encrypted() -> None:
 
     counts = dict.fromkeys(("acknowledged_bytes", "received_bytes", "trimmed_out", "trimmed_in", "timeouts"), 0)
     stream = {"peer": "10.0.0.2:61199", "service": 7, "state": "open", "encrypted": True, "counts": counts}
-    totals = {"counts": counts, "refused": {}} | dict.fromkeys(("streams", "opened", "incoming", "failed"), 0)
+    totals = {"counts": counts, "refused": {"foreign": 5, "malformed": 2, "full": 1}} | dict.fromkeys(
+        ("streams", "opened", "incoming", "failed"), 0
+    )
     keys = [
         {"peer": "10.0.0.2:61199", "sends": 1, "newest": 2, "theirs": 1},
         {"peer": "10.0.0.3:61199", "sends": None, "newest": 1, "theirs": None},
@@ -202,6 +238,7 @@ def test_the_status_says_who_is_encrypted() -> None:
     console = Console(width=160, file=io.StringIO(), record=True)
     console.print(_shown(standing, None, 0.0))
     text = console.export_text()
+    assert text.splitlines()[0].endswith("  refused 3")
     assert "encrypted with 10.0.0.2:61199: sends under key 1; newest key 2 here, has key 1 there" in text
     assert "encrypted with 10.0.0.3:61199: nothing sent yet; newest key 1 here, not heard of yet" in text
     assert [line.split()[3] for line in text.splitlines()[-2:]] == ["yes", "no"]

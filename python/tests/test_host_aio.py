@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import threading
+from collections.abc import Awaitable
+from functools import partial
 
 import pytest
 
@@ -11,6 +14,7 @@ from pullnet.host import aio
 
 from .conftest import WATCHDOG_S
 from .test_host import Daemon, daemons, folder
+from .test_host import reverse as reverse_in_a_thread
 
 __all__ = ["daemons", "folder"]
 
@@ -111,3 +115,192 @@ def test_a_call_that_takes_too_long_is_reset_and_the_end_of_the_daemon_is_told(d
     asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
     # A second signal while it still drains would end it at once.
     assert daemons[1].process.wait(WATCHDOG_S) == 0
+
+
+async def pair(daemons: tuple[Daemon, Daemon]) -> tuple[aio.Stream, aio.Stream, aio.Listener]:
+    """A stream at both ends, and the listener that has accepted it."""
+    here, there = (aio.connect(daemon.socket) for daemon in daemons)
+    listener = there.listen(SERVICE)
+    mine = here.open(there.address, SERVICE)
+    await mine.write(b"x")
+    theirs = await listener.accept()
+    assert await theirs.read() == b"x"
+    return mine, theirs, listener
+
+
+async def fill(stream: aio.Stream) -> None:
+    """Write until somebody reads, which nobody does."""
+    while True:
+        await stream.write(bytes(1 << 20))
+
+
+@pytest.mark.parametrize("way", ["close", "abort", "close in a thread"])
+def test_tasks_that_wait_end_at_a_close(daemons: tuple[Daemon, Daemon], way: str) -> None:
+    async def talk() -> None:
+        mine, theirs, listener = await pair(daemons)
+        waits: list[Awaitable[object]] = [mine.read(), mine.read_to_end(), fill(mine)]
+        waiting = [asyncio.ensure_future(each) for each in waits]
+        # The other host holds the stream soon, so that it does not settle.
+        await asyncio.wait(waiting, timeout=0.5)
+        waits = [mine.settle(), listener.accept(), listener.accept()]
+        waiting += [asyncio.ensure_future(each) for each in waits]
+        _, pending = await asyncio.wait(waiting, timeout=0.3)
+        assert len(pending) == len(waiting)
+        for each in (mine.abort if way == "abort" else mine.close, listener.close):
+            await (asyncio.to_thread(each) if "thread" in way else asyncio.sleep(0, each()))
+        for task, what in zip(waiting, 4 * ["the stream"] + 2 * [f"the listener for service {SERVICE}"], strict=True):
+            with pytest.raises(HostError, match=f"^{what} is closed$") as caught:
+                await task
+            assert caught.value.code == "closed"
+        for again in (mine.read, partial(mine.write, b"x"), mine.settle, listener.accept):
+            with pytest.raises(HostError, match=r"is closed$"):
+                await again()
+        theirs.close()
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+def test_a_loop_over_a_listener_ends_when_it_is_closed(daemons: tuple[Daemon, Daemon]) -> None:
+    async def count(listener: aio.Listener) -> int:
+        return len([stream async for stream in listener])
+
+    async def talk() -> None:
+        _, _, listener = await pair(daemons)
+        counting = asyncio.create_task(count(listener))
+        await asyncio.sleep(0.1)
+        listener.close()
+        assert await counting == 0
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+def test_a_listener_that_was_closed_leaves_the_next_one_alone(daemons: tuple[Daemon, Daemon]) -> None:
+    async def talk() -> None:
+        here, there = (aio.connect(daemon.socket) for daemon in daemons)
+        first = there.listen(SERVICE)
+        first.close()
+        second = await listen_again(there)
+        with pytest.raises(HostError, match=r"is closed$"):
+            await first.accept()
+        first.close()
+        del first
+        async with here.open(there.address, SERVICE) as mine:
+            await mine.write_last(b"abc")
+            assert await (await second.accept()).read_to_end() == b"abc"
+        second.close()
+
+    async def listen_again(there: aio.Host) -> aio.Listener:
+        while True:
+            try:
+                return there.listen(SERVICE)
+            except HostError as error:
+                # The daemon has not noticed the close yet.
+                assert error.code == "service taken"
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+def test_tasks_that_accept_at_the_same_time_share_the_streams(daemons: tuple[Daemon, Daemon]) -> None:
+    async def talk() -> None:
+        here, there = (aio.connect(daemon.socket) for daemon in daemons)
+        with there.listen(SERVICE) as listener:
+            waiting = [asyncio.create_task(listener.accept()) for _ in range(5)]
+            await asyncio.sleep(0.1)
+            waiting[0].cancel()
+            opened = [here.open(there.address, SERVICE) for _ in range(4)]
+            for number, stream in enumerate(opened):
+                await stream.write_last(bytes([number]))
+            accepted = await asyncio.gather(*waiting[1:])
+            assert sorted([await stream.read_to_end() for stream in accepted]) == [
+                bytes([number]) for number in range(4)
+            ]
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+def test_wrong_numbers_are_refused_and_no_bytes_are_no_wait(daemons: tuple[Daemon, Daemon]) -> None:
+    async def talk() -> None:
+        mine, theirs, _ = await pair(daemons)
+        assert await theirs.read(0) == b""
+        await mine.write(b"abc")
+        assert await theirs.read(2) + await theirs.read(0) + await theirs.read(1) == b"abc"
+        with pytest.raises(InputError, match="most=-1: "):
+            await theirs.read(-1)
+        here = aio.connect(daemons[0].socket)
+        with pytest.raises(ValueError, match=r"^service 65536: is out of range; use 0 to 65535"):
+            here.open(daemons[1].address, 65536)
+        with pytest.raises(ValueError, match=r"^service -1: is out of range; use 0 to 65535"):
+            here.listen(-1)
+        with pytest.raises(ValueError, match=r"^priority 256: is out of range; use 0 to 255"):
+            await here.call(daemons[1].address, SERVICE, b"x", priority=256)
+        with pytest.raises(TypeError):
+            here.open(daemons[1].address, "7")  # type: ignore[arg-type]
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+@pytest.mark.parametrize("daemons", ["[limits]\nstreams_per_application = 3\n"], indirect=True)
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_server_goes_on_when_its_application_is_full(
+    daemons: tuple[Daemon, Daemon], caplog: pytest.LogCaptureFixture, threads: bool
+) -> None:
+    stop = threading.Event()
+
+    async def talk() -> None:
+        here, there = (aio.connect(daemon.socket) for daemon in daemons)
+        if threads:
+            stack = host.connect(daemons[1].socket)
+            serving = asyncio.ensure_future(
+                asyncio.to_thread(host.serve, SERVICE, reverse_in_a_thread, stack=stack, stop=stop)
+            )
+        else:
+            serving = asyncio.ensure_future(there.serve(SERVICE, reverse))
+        while not any(one["listeners"] for one in host.status(daemons[1].socket)["applications"]):
+            await asyncio.sleep(0.01)
+        idle = [here.open(there.address, SERVICE) for _ in range(4)]
+        for stream in idle:
+            await stream.write(b"x")
+        while "limits allow" not in caplog.text:
+            assert not serving.done()
+            await asyncio.sleep(0.01)
+        waiting = asyncio.create_task(here.call(there.address, SERVICE, b"abc"))
+        await asyncio.sleep(0.2)
+        for stream in idle:
+            stream.abort()
+        assert await waiting == b"cba"
+        assert not serving.done()
+        # Many attempts, one line.
+        assert caplog.text.count("a stream cannot be accepted yet: this host has as many streams") < 5
+        stop.set()
+        if not threads:
+            serving.cancel()
+        await asyncio.wait([serving])
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+@pytest.mark.parametrize("daemons", ["[limits]\nstreams_per_application = 3\n"], indirect=True)
+def test_a_loop_over_a_listener_goes_on_when_the_application_is_full(daemons: tuple[Daemon, Daemon]) -> None:
+    async def talk() -> None:
+        here, there = (aio.connect(daemon.socket) for daemon in daemons)
+        with there.listen(SERVICE) as listener:
+            opened = [here.open(there.address, SERVICE) for _ in range(6)]
+            for stream in opened:
+                await stream.write_last(b"x")
+            held: list[aio.Stream] = []
+            count = 0
+            async for stream in listener:
+                count += 1
+                held.append(stream)
+                if count == 2:
+                    with pytest.raises(HostError, match="limits allow") as caught:
+                        await listener.accept()
+                    assert caught.value.code == "full"
+                    asyncio.get_running_loop().call_later(0.2, held[0].close)
+                if count > 2:
+                    held[count - 2].close()
+                if count == 6:
+                    break
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))

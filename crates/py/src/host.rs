@@ -1,13 +1,16 @@
 //! The daemon of a host, and streams of applications.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pullnet_daemon::config::HostFile as File;
 use pullnet_daemon::{DaemonStack, serve};
-use pullnet_host::{NdpListener, NdpStream, Stack, StreamError, StreamOptions};
+use pullnet_host::{NdpListener, NdpStream, Stack, StreamError, StreamId, StreamOptions, Timeout};
+use pyo3::Borrowed;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -52,11 +55,6 @@ impl HostFile {
     }
 }
 
-/// Converts the error of a stream.
-fn failed(py: Python<'_>, error: &StreamError) -> PyErr {
-    errors::host(py, error.to_string())
-}
-
 fn patience(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
     let Some(seconds) = seconds else { return Ok(None) };
     let time = Duration::try_from_secs_f64(seconds).map(Some);
@@ -65,8 +63,106 @@ fn patience(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> 
 
 /// Address and port of another host.
 pub fn peer(py: Python<'_>, to: &str) -> PyResult<SocketAddr> {
-    let wrong = || format!("{to}: is no address with a port, such as 10.0.0.2:61199");
-    to.parse().map_err(|_| errors::input(py, vec![wrong()]))
+    let wrong = |what| errors::input(py, vec![format!("{to}: {what}, such as 10.0.0.2:61199")]);
+    let address: SocketAddr = to.parse().map_err(|_| wrong("is no address with a port"))?;
+    if address.port() == 0 {
+        return Err(wrong("no host has port 0; use the other host's port from 1 to 65535"));
+    }
+    Ok(address)
+}
+
+/// An argument that is a number of type `T`; a number out of its range is refused as `what`.
+fn number<'a, 'py, T>(given: Borrowed<'a, 'py, PyAny>, what: &str, most: T) -> PyResult<T>
+where
+    T: FromPyObject<'a, 'py, Error = PyErr> + Display,
+{
+    let py = given.py();
+    given.extract().map_err(|error: PyErr| match error.is_instance_of::<PyOverflowError>(py) {
+        true => errors::input(py, vec![format!("{what} {}: is out of range; use 0 to {most}", &*given)]),
+        false => error,
+    })
+}
+
+/// Number of a service.
+pub struct Service(pub u16);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Service {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        number(given, "service", u16::MAX).map(Self)
+    }
+}
+
+/// Priority of a stream.
+pub struct Priority(pub u8);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Priority {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        number(given, "priority", u8::MAX).map(Self)
+    }
+}
+
+/// Longest wait before Python's signal handlers get their turn.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A deadline for several waits.
+struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// Waits with `attempt` until it is done or the deadline has passed. Ctrl-C ends the wait.
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        mut attempt: impl FnMut(Timeout) -> Result<T, StreamError> + Send,
+    ) -> PyResult<T> {
+        loop {
+            let left = self.0.map(|end| end.saturating_duration_since(now()));
+            let slice = left.map_or(LOOK, |left| left.min(LOOK));
+            match fault::guarded(py, || attempt(Some(slice)))? {
+                Err(StreamError::TimedOut) if left.is_none_or(|left| left > slice) => py.check_signals()?,
+                done => return done.map_err(|error| errors::stream(py, &error)),
+            }
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a timeout for several waits together")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Least room for a read. Bytes.
+const PIECE: usize = 4096;
+
+/// Sends `request` on a stream and returns the response, as [`Stack::call`] does, but Ctrl-C ends the wait.
+fn exchange(
+    py: Python<'_>,
+    stack: &DaemonStack,
+    id: StreamId,
+    mut request: &[u8],
+    deadline: &Deadline,
+) -> PyResult<Vec<u8>> {
+    if request.is_empty() {
+        stack.finish(id).map_err(|error| errors::stream(py, &error))?;
+    }
+    while !request.is_empty() {
+        request = &request[deadline.wait(py, |slice| stack.write(id, request, true, slice))?..];
+    }
+    let (mut response, mut long) = (vec![0; PIECE], 0);
+    loop {
+        if response.len() - long < PIECE {
+            response.resize(2 * response.len(), 0);
+        }
+        match deadline.wait(py, |slice| stack.read(id, &mut response[long..], slice))? {
+            0 => break,
+            got => long += got,
+        }
+    }
+    response.truncate(long);
+    Ok(response)
 }
 
 /// An application's connection to a daemon.
@@ -84,7 +180,7 @@ impl HostStack {
         py: Python<'_>,
         work: impl FnOnce(&DaemonStack) -> Result<T, StreamError> + Send,
     ) -> PyResult<T> {
-        fault::guarded(py, || work(&self.0))?.map_err(|error| failed(py, &error))
+        fault::guarded(py, || work(&self.0))?.map_err(|error| errors::stream(py, &error))
     }
 }
 
@@ -94,7 +190,7 @@ impl HostStack {
     #[staticmethod]
     fn connect(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let stack = fault::guarded(py, || DaemonStack::connect(&path))?;
-        stack.map(|stack| Self(Arc::new(stack))).map_err(|error| failed(py, &error))
+        stack.map(|stack| Self(Arc::new(stack))).map_err(|error| errors::stream(py, &error))
     }
 
     /// Raises `InputError` if `call` would refuse the other host or the timeout; needs no daemon.
@@ -125,21 +221,28 @@ impl HostStack {
         &self,
         py: Python<'py>,
         to: &str,
-        service: u16,
+        service: Service,
         request: Vec<u8>,
-        priority: u8,
+        priority: Priority,
         timeout_s: Option<f64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let to = peer(py, to)?;
-        let (options, timeout) = (StreamOptions { priority }, patience(py, timeout_s)?);
-        let response = self.with(py, |stack| stack.call(to, service, &request, options, timeout))?;
-        Ok(PyBytes::new(py, &response))
+        let (to, timeout) = (peer(py, to)?, patience(py, timeout_s)?);
+        // A time that the clock cannot hold is no limit.
+        let deadline = Deadline(timeout.and_then(|most| now().checked_add(most)));
+        let (Service(service), options) = (service, StreamOptions { priority: priority.0 });
+        let id = self.with(py, |stack| stack.connect(to, service, options))?;
+        let response = exchange(py, &self.0, id, &request, &deadline);
+        match &response {
+            Ok(_) => self.0.close(id),
+            Err(_) => self.0.abort(id),
+        }
+        Ok(PyBytes::new(py, &response?))
     }
 
     /// Listens for streams to `service`.
-    fn listen(&self, py: Python<'_>, service: u16) -> PyResult<HostListener> {
+    fn listen(&self, py: Python<'_>, service: Service) -> PyResult<HostListener> {
         let stack: Arc<dyn Stack> = Arc::<DaemonStack>::clone(&self.0);
-        self.with(py, |_| NdpListener::bind(&stack, service)).map(HostListener)
+        self.with(py, |_| NdpListener::bind(&stack, service.0)).map(HostListener)
     }
 }
 
@@ -155,7 +258,7 @@ impl HostListener {
         match fault::guarded(py, || self.0.accept())? {
             Ok((stream, peer)) => Ok(Some(HostRequest { stream, peer })),
             Err(StreamError::TimedOut) => Ok(None),
-            Err(error) => Err(failed(py, &error)),
+            Err(error) => Err(errors::stream(py, &error)),
         }
     }
 }
@@ -184,14 +287,17 @@ impl HostRequest {
     ) -> PyResult<Bound<'py, PyBytes>> {
         self.stream.set_read_timeout(patience(py, timeout_s)?);
         let read = fault::guarded(py, || read(&self.stream, most))?;
-        read.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| errors::host(py, error.to_string()))
+        read.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| {
+            let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+            inner.map_or_else(|| errors::host(py, error.to_string()), |inner| errors::stream(py, inner))
+        })
     }
 
     /// Sends the response and ends the stream. Does not wait for its delivery.
     fn respond(&self, py: Python<'_>, response: Vec<u8>, timeout_s: Option<f64>) -> PyResult<()> {
         self.stream.set_write_timeout(patience(py, timeout_s)?);
         let sent = fault::guarded(py, || self.stream.write_last(&response))?;
-        sent.map_err(|error| failed(py, &error))
+        sent.map_err(|error| errors::stream(py, &error))
     }
 
     /// Resets the stream.

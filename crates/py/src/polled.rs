@@ -2,6 +2,7 @@
 
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pullnet_daemon::{DaemonStack, Doorbells};
 use pullnet_host::{Stack, StreamError, StreamId, StreamOptions};
@@ -9,14 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors;
-use crate::host::{HostStack, peer};
+use crate::host::{HostStack, Priority, Service, peer};
 
 /// Most bytes of one read.
 const MOST: usize = 1 << 20;
-
-fn failed(py: Python<'_>, error: &StreamError) -> PyErr {
-    errors::host(py, error.to_string())
-}
 
 /// A stream that is polled. It is closed when it is dropped.
 #[pyclass(frozen, module = "pullnet._core")]
@@ -43,18 +40,24 @@ impl Drop for PolledStream {
 impl PolledStream {
     /// Opens a stream, without waiting.
     #[staticmethod]
-    fn open(py: Python<'_>, stack: &HostStack, to: &str, service: u16, priority: u8) -> PyResult<Self> {
+    fn open(
+        py: Python<'_>,
+        stack: &HostStack,
+        to: &str,
+        service: Service,
+        priority: Priority,
+    ) -> PyResult<Self> {
         let to = peer(py, to)?;
-        let (stack, options) = (stack.stack(), StreamOptions { priority });
-        let opened = stack.connect(to, service, options).and_then(|id| Self::new(stack, id));
-        opened.map_err(|error| failed(py, &error))
+        let (stack, options) = (stack.stack(), StreamOptions { priority: priority.0 });
+        let opened = stack.connect(to, service.0, options).and_then(|id| Self::new(stack, id));
+        opened.map_err(|error| errors::stream(py, &error))
     }
 
     /// Address and port of the other host.
     #[getter]
     fn peer(&self, py: Python<'_>) -> PyResult<String> {
         let info = self.stack.info(self.id).ok_or(StreamError::Closed);
-        info.map(|info| info.peer.to_string()).map_err(|error| failed(py, &error))
+        info.map(|info| info.peer.to_string()).map_err(|error| errors::stream(py, &error))
     }
 
     /// Becomes readable when there may be something to read.
@@ -69,10 +72,10 @@ impl PolledStream {
         self.doorbells.writable.as_raw_fd()
     }
 
-    /// At most `most` bytes; empty at the end; `None`: nothing is there yet.
+    /// At most `most` bytes; empty at the end and if `most` is 0; `None`: nothing is there yet.
     fn try_read<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let mut bytes = vec![0; most.clamp(1, MOST)];
-        let read = self.stack.poll_read(self.id, &mut bytes).map_err(|error| failed(py, &error))?;
+        let mut bytes = vec![0; most.min(MOST)];
+        let read = self.stack.poll_read(self.id, &mut bytes).map_err(|error| errors::stream(py, &error))?;
         Ok(read.map(|long| PyBytes::new(py, &bytes[..long])))
     }
 
@@ -80,12 +83,12 @@ impl PolledStream {
     /// their number; `None`: there is no room yet.
     fn try_write(&self, py: Python<'_>, bytes: &[u8], start: usize, last: bool) -> PyResult<Option<usize>> {
         let left = bytes.get(start..).unwrap_or_default();
-        self.stack.poll_write(self.id, left, last).map_err(|error| failed(py, &error))
+        self.stack.poll_write(self.id, left, last).map_err(|error| errors::stream(py, &error))
     }
 
     /// Whether everything that was written is acknowledged.
     fn try_settle(&self, py: Python<'_>) -> PyResult<bool> {
-        self.stack.poll_settle(self.id).map_err(|error| failed(py, &error))
+        self.stack.poll_settle(self.id).map_err(|error| errors::stream(py, &error))
     }
 
     /// Closes the stream: what was written still arrives.
@@ -105,11 +108,21 @@ pub struct PolledListener {
     stack: Arc<DaemonStack>,
     service: u16,
     doorbells: Doorbells,
+    /// Another listener may have the service by now.
+    closed: AtomicBool,
+}
+
+impl PolledListener {
+    fn stop(&self) {
+        if !self.closed.swap(true, Ordering::SeqCst) {
+            self.stack.unlisten(self.service);
+        }
+    }
 }
 
 impl Drop for PolledListener {
     fn drop(&mut self) {
-        self.stack.unlisten(self.service);
+        self.stop();
     }
 }
 
@@ -117,11 +130,13 @@ impl Drop for PolledListener {
 impl PolledListener {
     /// Listens for streams to `service`.
     #[staticmethod]
-    fn open(py: Python<'_>, stack: &HostStack, service: u16) -> PyResult<Self> {
-        let stack = Arc::clone(stack.stack());
-        stack.listen(service).map_err(|error| failed(py, &error))?;
+    fn open(py: Python<'_>, stack: &HostStack, service: Service) -> PyResult<Self> {
+        let (stack, Service(service)) = (Arc::clone(stack.stack()), service);
+        stack.listen(service).map_err(|error| errors::stream(py, &error))?;
         let doorbells = stack.doorbells_of_listener(service).inspect_err(|_| stack.unlisten(service));
-        doorbells.map(|doorbells| Self { stack, service, doorbells }).map_err(|error| failed(py, &error))
+        let closed = AtomicBool::new(false);
+        let opened = doorbells.map(|doorbells| Self { stack, service, doorbells, closed });
+        opened.map_err(|error| errors::stream(py, &error))
     }
 
     /// Becomes readable when there may be a stream.
@@ -132,13 +147,16 @@ impl PolledListener {
 
     /// The next stream; `None`: there is none yet.
     fn try_accept(&self, py: Python<'_>) -> PyResult<Option<PolledStream>> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(errors::closed_listener(py, self.service));
+        }
         let accepted = self.stack.poll_accept(self.service);
         let stream = accepted.and_then(|id| id.map(|id| PolledStream::new(&self.stack, id)).transpose());
-        stream.map_err(|error| failed(py, &error))
+        stream.map_err(|error| errors::stream(py, &error))
     }
 
     /// Stops listening, and resets the streams that have not been accepted.
     fn close(&self) {
-        self.stack.unlisten(self.service);
+        self.stop();
     }
 }

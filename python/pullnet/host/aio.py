@@ -15,15 +15,15 @@ At the other machine:
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
 from pullnet import _core
-from pullnet.errors import HostError
+from pullnet.errors import HostError, InputError
 from pullnet.host.daemon import SOCKET
-from pullnet.host.messages import Request
+from pullnet.host.messages import RETRY_S, Request, raise_or_log
 
 _PIECE = 256 << 10
 
@@ -31,28 +31,63 @@ T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[bytes]]
 
 
-async def _when(descriptor: int, attempt: Callable[[], T | None]) -> T:
-    """Return the first result of `attempt`, which is made again each time that `descriptor` becomes readable."""
-    loop = asyncio.get_running_loop()
-    while (result := attempt()) is None:
-        rung = asyncio.Event()
-        loop.add_reader(descriptor, rung.set)
+class _Doorbell:
+    """Tasks that wait for a descriptor to become readable."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._ended = False
+
+    async def when(self, attempt: Callable[[], T | None]) -> T:
+        """Return the first result of `attempt`, which is made again when the descriptor is readable, and at the end."""
+        while (result := attempt()) is None:
+            await self._ring()
+        return result
+
+    async def _ring(self) -> None:
+        loop = asyncio.get_running_loop()
+        ring = loop.create_future()
+        self._waiting.add(ring)
         try:
-            await rung.wait()
+            # Another thread may have ended it since the attempt, and have found nobody to wake.
+            if not self._ended:
+                loop.add_reader(self._descriptor, self._wake)
+                await ring
         finally:
-            loop.remove_reader(descriptor)
-    return result
+            self._waiting.discard(ring)
+            if not self._waiting:
+                loop.remove_reader(self._descriptor)
+
+    def _wake(self) -> None:
+        for ring in self._waiting:
+            _set(ring)
+
+    def end(self) -> None:
+        """Wake all tasks, from any thread, and let no task wait from now on."""
+        self._ended = True
+        for ring in list(self._waiting):
+            # A loop that is closed has no task left to wake.
+            with suppress(RuntimeError):
+                ring.get_loop().call_soon_threadsafe(_set, ring)
+
+
+def _set(ring: asyncio.Future[None]) -> None:
+    if not ring.done():
+        ring.set_result(None)
 
 
 class Stream(AbstractAsyncContextManager["Stream"]):
     """A stream of bytes in both directions. One task at a time reads it, and one writes it.
 
     At the end of an `async with` block it is closed, and after an exception aborted. Data written before
-    a close still arrives.
+    a close still arrives. Tasks that read or write it at a close raise `HostError` with the code "closed".
     """
 
     def __init__(self, stream: _core.PolledStream) -> None:
         self._stream = stream
+        self._readable = _Doorbell(stream.readable)
+        self._writable = _Doorbell(stream.writable)
 
     @property
     def peer(self) -> str:
@@ -60,8 +95,10 @@ class Stream(AbstractAsyncContextManager["Stream"]):
         return self._stream.peer
 
     async def read(self, most: int = _PIECE) -> bytes:
-        """Read at least one byte and at most `most`; an empty result is the end."""
-        return await _when(self._stream.readable, lambda: self._stream.try_read(most))
+        """Read at least one byte and at most `most`; an empty result is the end, unless `most` is 0."""
+        if most < 0:
+            raise InputError(f"most={most}: no stream gives fewer than 0 bytes; use 0 or more, or read_to_end")
+        return await self._readable.when(lambda: self._stream.try_read(most))
 
     async def read_to_end(self, longest: int = 64 << 20) -> bytes:
         """Read up to the end. Raises `HostError` if that is more than `longest` bytes."""
@@ -85,19 +122,25 @@ class Stream(AbstractAsyncContextManager["Stream"]):
         while written < len(data) or (last and not begun):
             begun = True
             attempt = partial(self._stream.try_write, data, written, last)
-            written += await _when(self._stream.writable, attempt)
+            written += await self._writable.when(attempt)
 
     async def settle(self) -> None:
         """Wait until the other host has acknowledged everything that was written."""
-        await _when(self._stream.writable, lambda: self._stream.try_settle() or None)
+        await self._writable.when(lambda: self._stream.try_settle() or None)
 
     def close(self) -> None:
         """Let the stream go: what was written still arrives, and what still comes is refused."""
         self._stream.close()
+        self._end()
 
     def abort(self) -> None:
         """End the stream at once, at both ends."""
         self._stream.abort()
+        self._end()
+
+    def _end(self) -> None:
+        self._readable.end()
+        self._writable.end()
 
     async def __aexit__(self, failed: object, *_: object) -> None:
         if failed is None:
@@ -107,22 +150,49 @@ class Stream(AbstractAsyncContextManager["Stream"]):
 
 
 class Listener:
-    """Accepts the streams that others open for a service: `async for stream in listener`."""
+    """Accepts the streams that others open for a service: `async for stream in listener`.
+
+    The loop ends when the listener is closed, and raises `HostError` when the daemon is gone. While this application
+    is at its limit of streams, the loop waits: streams that are not accepted yet stay queued.
+    """
 
     def __init__(self, listener: _core.PolledListener) -> None:
         self._listener = listener
+        self._readable = _Doorbell(listener.readable)
 
     async def accept(self) -> Stream:
-        """Wait for the next stream."""
-        return Stream(await _when(self._listener.readable, self._listener.try_accept))
+        """Wait for the next stream.
+
+        Raises `HostError`: with the code "full" at the limit of streams, where later calls may succeed, and with
+        "closed" if the listener is closed meanwhile.
+        """
+        return Stream(await self._readable.when(self._listener.try_accept))
 
     async def __aiter__(self) -> AsyncIterator[Stream]:
         while True:
-            yield await self.accept()
+            try:
+                stream = await self._next()
+            except HostError as error:
+                if error.code == "closed":
+                    return
+                raise
+            yield stream
+
+    async def _next(self) -> Stream:
+        """Wait for the next stream, also while none can be accepted."""
+        told = False
+        while True:
+            try:
+                return await self.accept()
+            except HostError as error:
+                raise_or_log(error, told=told)
+                told = True
+                await asyncio.sleep(RETRY_S)
 
     def close(self) -> None:
-        """Stop listening, and reset the streams that have not been accepted."""
+        """Stop listening, and reset the streams that have not been accepted. Tasks that accept raise `HostError`."""
         self._listener.close()
+        self._readable.end()
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +237,8 @@ class Host:
 
         At most `tasks` requests are handled at a time. A request longer than `longest` bytes, one that is not complete
         and answered within `timeout_s`, and one for which the handler raises are refused: the stream is reset. The last
-        are logged. Raises `HostError` when the daemon is gone.
+        are logged. At the limit of streams of this application further requests wait. Raises `HostError` when the
+        daemon is gone.
         """
         slots = asyncio.Semaphore(tasks)
 
@@ -189,7 +260,7 @@ class Host:
                 while gone is None:
                     await slots.acquire()
                     try:
-                        running.create_task(answer(await listener.accept()))
+                        running.create_task(answer(await listener._next()))
                     except HostError as error:
                         # The group would wrap it.
                         gone = error

@@ -12,6 +12,10 @@ from pullnet.errors import HostError
 from pullnet.host.daemon import SOCKET
 
 _LOOK_S = 0.25
+RETRY_S = 0.05
+"""Pause after a stream could not be accepted."""
+_ENDS = ("closed", "no listener", "stopped")
+"""Codes of errors after which a listener accepts nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ def serve(
 
     `stack` is a connection to use; without it, one is made to `socket`. At most `workers` requests are handled at a
     time, each in a thread. A request longer than `longest` bytes, one that is not complete after `timeout_s`, and one
-    for which the handler raises are refused: the stream is reset. The last are logged.
+    for which the handler raises are refused: the stream is reset. The last are logged. At the limit of streams of this
+    application further requests wait. Raises `HostError` when the daemon is gone.
     """
     stop = stop or threading.Event()
     listener = (stack or connect(socket)).listen(service)
@@ -77,11 +82,34 @@ def serve(
         while not stop.is_set():
             if not slots.acquire(timeout=_LOOK_S):
                 continue
-            stream = listener.accept(_LOOK_S)
+            stream = _accept(listener, stop)
             if stream is None:
-                slots.release()
-                continue
+                break
             pool.submit(_answer, stream, handler, longest, timeout_s).add_done_callback(lambda _: slots.release())
+
+
+def _accept(listener: _core.HostListener, stop: threading.Event) -> _core.HostRequest | None:
+    """Wait for the next stream; return `None` when `stop` is set."""
+    told = False
+    while not stop.is_set():
+        try:
+            if (stream := listener.accept(_LOOK_S)) is not None:
+                return stream
+        except HostError as error:
+            raise_or_log(error, told=told)
+            told = True
+            stop.wait(RETRY_S)
+    return None
+
+
+def raise_or_log(error: HostError, *, told: bool) -> None:
+    """Raise an error after which a listener accepts nothing any more; log another one unless it was `told` before."""
+    if error.code in _ENDS:
+        raise error
+    if not told:
+        import logging
+
+        logging.getLogger(__name__).warning("a stream cannot be accepted yet: %s", error)
 
 
 def _answer(stream: _core.HostRequest, handler: Handler, longest: int, timeout_s: float | None) -> None:

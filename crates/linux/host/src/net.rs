@@ -230,7 +230,7 @@ impl NdpListener {
     }
 
     /// Streams one after the other, like [`NdpListener::accept`]. Ends when the host has stopped, or when no stream comes for
-    /// the accept timeout. At the limit of streams it waits for one to end: those that are not accepted yet stay queued.
+    /// the accept timeout. At the limit of streams it waits until a stream ends; further streams stay queued meanwhile.
     pub fn incoming(&self) -> impl Iterator<Item = NdpStream> + '_ {
         std::iter::from_fn(|| {
             loop {
