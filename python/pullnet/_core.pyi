@@ -488,7 +488,7 @@ class PolledStream:
     def writable(self) -> int:
         """One that becomes readable when there may be room, or everything may be acknowledged."""
     def try_read(self, most: int) -> bytes | None:
-        """At most so many bytes; empty at the end; `None`: nothing yet."""
+        """At most so many bytes; empty at the end and for 0; `None`: nothing yet."""
     def try_write(self, bytes: bytes, start: int, last: bool) -> int | None:
         """How many of the bytes from `start` on were taken; `None`: no room yet."""
     def try_settle(self) -> bool:

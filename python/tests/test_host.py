@@ -171,6 +171,22 @@ def test_ctrl_c_ends_a_call(daemons: tuple[Daemon, Daemon]) -> None:
     wait_until(lambda: not host.status(here.socket)["host"]["streams"])
 
 
+def test_ctrl_c_ends_the_wait_for_a_daemon_that_is_stopped(daemons: tuple[Daemon, Daemon]) -> None:
+    here, there = daemons
+    here.process.send_signal(signal.SIGSTOP)
+    command = [sys.executable, "-m", "pullnet", "host", "call", there.address, str(SERVICE), "x"]
+    calling = subprocess.Popen([*command, "--socket", str(here.socket)], stderr=subprocess.PIPE, text=True)
+    try:
+        # It has connected when the kernel shows a second end of the socket.
+        wait_until(lambda: Path("/proc/net/unix").read_text().count(str(here.socket)) > 1)
+        calling.send_signal(signal.SIGINT)
+        # It would end by itself after a minute, with an error.
+        _, said = calling.communicate(timeout=WATCHDOG_S)
+        assert (calling.returncode, "does not answer" in said, "Traceback" in said) == (3, False, False)
+    finally:
+        here.process.send_signal(signal.SIGCONT)
+
+
 def test_numbers_that_no_host_has_are_refused(
     daemons: tuple[Daemon, Daemon], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,9 @@
 //! Converts a Rust panic to a Python exception that names the location of the panic.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 
@@ -29,6 +31,28 @@ fn message(info: &PanicHookInfo<'_>) -> String {
 pub fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let done = py.detach(|| panic::catch_unwind(AssertUnwindSafe(work)).ok());
     done.ok_or_else(|| reported(py))
+}
+
+/// Longest wait before the signal handlers of Python get their turn.
+pub const LOOK: Duration = Duration::from_millis(100);
+
+/// Like [`guarded`], but Ctrl-C ends the wait; `work` goes on in its thread then, and its result is dropped.
+pub fn abandonable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = mpsc::channel();
+    // A result that nobody waits for any more is dropped.
+    std::thread::spawn(move || drop(sender.send(work())));
+    loop {
+        let (got, back) = guarded(py, move || (receiver.recv_timeout(LOOK), receiver))?;
+        match got {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(reported(py)),
+        }
+        receiver = back;
+    }
 }
 
 fn reported(py: Python<'_>) -> PyErr {

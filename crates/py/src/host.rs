@@ -14,7 +14,8 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::{errors, fault};
+use crate::errors;
+use crate::fault::{self, LOOK};
 
 /// A valid host file.
 #[pyclass(frozen, module = "pullnet._core")]
@@ -105,9 +106,6 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Priority {
     }
 }
 
-/// Longest wait before Python's signal handlers get their turn.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// A deadline for several waits.
 struct Deadline(Option<Instant>);
 
@@ -189,7 +187,8 @@ impl HostStack {
     /// Connects to the daemon whose socket is at `path`.
     #[staticmethod]
     fn connect(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let stack = fault::guarded(py, || DaemonStack::connect(&path))?;
+        // A daemon that is stopped by a signal lets its clients wait for a minute.
+        let stack = fault::abandonable(py, move || DaemonStack::connect(&path))?;
         stack.map(|stack| Self(Arc::new(stack))).map_err(|error| errors::stream(py, &error))
     }
 
