@@ -23,7 +23,7 @@ from typing import Self, TypeVar
 from pullnet import _core
 from pullnet.errors import HostError, InputError
 from pullnet.host.daemon import SOCKET
-from pullnet.host.messages import RETRY_S, Request, raise_or_log
+from pullnet.host.messages import Request, Retries
 
 _PIECE = 256 << 10
 
@@ -159,6 +159,7 @@ class Listener:
     def __init__(self, listener: _core.PolledListener) -> None:
         self._listener = listener
         self._readable = _Doorbell(listener.readable)
+        self._retries = Retries()
 
     async def accept(self) -> Stream:
         """Wait for the next stream.
@@ -180,14 +181,11 @@ class Listener:
 
     async def _next(self) -> Stream:
         """Wait for the next stream, also while none can be accepted."""
-        told = False
         while True:
             try:
                 return await self.accept()
             except HostError as error:
-                raise_or_log(error, told=told)
-                told = True
-                await asyncio.sleep(RETRY_S)
+                await asyncio.sleep(self._retries.pause(error))
 
     def close(self) -> None:
         """Stop listening, and reset the streams that have not been accepted. Tasks that accept raise `HostError`."""

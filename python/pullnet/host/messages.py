@@ -1,6 +1,7 @@
 """Requests and responses, each on a stream of its own: what is written first travels in the first packet."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from pullnet.errors import HostError
 from pullnet.host.daemon import SOCKET
 
 _LOOK_S = 0.25
-RETRY_S = 0.05
+_RETRY_S = 0.01
 """Pause after a stream could not be accepted."""
+_QUIET_S = 10.0
+"""Time between two log lines about it."""
 _ENDS = ("closed", "no listener", "stopped")
 """Codes of errors after which a listener accepts nothing any more."""
 
@@ -77,39 +80,48 @@ def serve(
     """
     stop = stop or threading.Event()
     listener = (stack or connect(socket)).listen(service)
-    slots = threading.Semaphore(workers)
+    slots, retries = threading.Semaphore(workers), Retries()
     with ThreadPoolExecutor(workers, thread_name_prefix="pullnet-serve") as pool:
         while not stop.is_set():
             if not slots.acquire(timeout=_LOOK_S):
                 continue
-            stream = _accept(listener, stop)
+            stream = _accept(listener, retries, stop)
             if stream is None:
                 break
             pool.submit(_answer, stream, handler, longest, timeout_s).add_done_callback(lambda _: slots.release())
 
 
-def _accept(listener: _core.HostListener, stop: threading.Event) -> _core.HostRequest | None:
+class Retries:
+    """Pauses of a server that cannot accept the next stream."""
+
+    def __init__(self) -> None:
+        self._quiet_until = 0.0
+
+    def pause(self, error: HostError) -> float:
+        """Return how long to wait after `error`, in seconds, and log it now and then.
+
+        Raises an error after which the listener accepts nothing any more.
+        """
+        if error.code in _ENDS:
+            raise error
+        now = time.monotonic()
+        if now >= self._quiet_until:
+            import logging
+
+            logging.getLogger(__name__).warning("a stream cannot be accepted yet: %s", error)
+            self._quiet_until = now + _QUIET_S
+        return _RETRY_S
+
+
+def _accept(listener: _core.HostListener, retries: Retries, stop: threading.Event) -> _core.HostRequest | None:
     """Wait for the next stream; return `None` when `stop` is set."""
-    told = False
     while not stop.is_set():
         try:
             if (stream := listener.accept(_LOOK_S)) is not None:
                 return stream
         except HostError as error:
-            raise_or_log(error, told=told)
-            told = True
-            stop.wait(RETRY_S)
+            stop.wait(retries.pause(error))
     return None
-
-
-def raise_or_log(error: HostError, *, told: bool) -> None:
-    """Raise an error after which a listener accepts nothing any more; log another one unless it was `told` before."""
-    if error.code in _ENDS:
-        raise error
-    if not told:
-        import logging
-
-        logging.getLogger(__name__).warning("a stream cannot be accepted yet: %s", error)
 
 
 def _answer(stream: _core.HostRequest, handler: Handler, longest: int, timeout_s: float | None) -> None:

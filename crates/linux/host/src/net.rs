@@ -193,7 +193,7 @@ impl Write for NdpStream {
 }
 
 /// Pause after a stream could not be accepted for another reason than that the host has stopped.
-const RETRY: Duration = Duration::from_millis(50);
+const RETRY: Duration = Duration::from_millis(10);
 
 /// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
@@ -233,6 +233,7 @@ impl NdpListener {
     /// the accept timeout. At the limit of streams it waits until a stream ends; further streams stay queued meanwhile.
     pub fn incoming(&self) -> impl Iterator<Item = NdpStream> + '_ {
         std::iter::from_fn(|| {
+            let mut told = false;
             loop {
                 match self.accept() {
                     Ok((stream, _)) => return Some(stream),
@@ -240,7 +241,9 @@ impl NdpListener {
                         return None;
                     }
                     Err(error) => {
-                        tracing::warn!(service = self.service, %error, "cannot accept a stream; trying again");
+                        if !std::mem::replace(&mut told, true) {
+                            tracing::warn!(service = self.service, %error, "cannot accept a stream yet");
+                        }
                         std::thread::park_timeout(RETRY);
                     }
                 }
