@@ -1,8 +1,9 @@
-//! An endpoint at which Prometheus finds counters: one thread that answers `GET /metrics` over HTTP/1.1, one request after the
-//! other, in the format OpenMetrics 1.0.
+//! An endpoint at which Prometheus finds counters: one thread that answers `GET /metrics` over HTTP/1.1 in the format OpenMetrics 1.0.
+//! It waits for all clients at once, so that none keeps another waiting.
 //!
 //! Clients are not checked: a socket has a mode, and a TCP address has to be a loopback address (`config::MetricsPlace`).
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,8 +18,15 @@ use crate::error::Error;
 use crate::sys;
 use crate::sys::Poll;
 
-/// Time for a whole request, so that a slow client does not delay the others.
+/// Time in which a client says its request, and time in which it takes the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Clients at a time: one more, and the oldest is dropped, so that clients that say nothing keep nobody out.
+const MOST: usize = 64;
+/// Interval at which a client is tried again that takes its answer slowly.
+const RETRY: Duration = Duration::from_millis(10);
+/// Numbers at which the listener and the end are waited for; clients come after them.
+const LISTENS: u64 = 0;
+const STOPS: u64 = 1;
 /// Longest head of a request. Bytes.
 const LONGEST: usize = 8 << 10;
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -81,8 +89,8 @@ impl Endpoint {
     pub fn serve(self, mut text: impl FnMut() -> Option<String> + Send + 'static) -> Result<Serving, Error> {
         let [stop, stopped] = Doorbell::pair()?;
         let poll = Poll::new()?;
-        poll.add(self.0.as_fd(), 0)?;
-        poll.add(stopped.as_fd(), 1)?;
+        poll.add(self.0.as_fd(), LISTENS)?;
+        poll.add(stopped.as_fd(), STOPS)?;
         let path = match &self.0 {
             Listener::Unix(_, path) => Some(path.clone()),
             Listener::Tcp(_) => None,
@@ -90,13 +98,28 @@ impl Endpoint {
         let work = move || {
             // Its other end is closed at the end.
             let _stopped = &stopped;
-            let mut ready = Vec::new();
-            while sys::wait(poll.as_fd(), None).is_ok() {
-                poll.ready(&mut ready);
-                if ready.drain(..).any(|number| number == 1) {
+            let (mut clients, mut next, mut ready) = (BTreeMap::<u64, Client>::new(), STOPS, Vec::new());
+            loop {
+                let due = clients.values().map(|client| client.due(clock())).min();
+                if sys::wait(poll.as_fd(), due).is_err() {
                     return;
                 }
-                self.0.answer(&mut text);
+                poll.ready(&mut ready);
+                if ready.contains(&STOPS) {
+                    return;
+                }
+                if ready.drain(..).any(|number| number == LISTENS) {
+                    while let Some(client) = self.0.accept() {
+                        next += 1;
+                        if poll.add(client.stream.as_fd(), next).is_ok() {
+                            clients.insert(next, client);
+                        }
+                    }
+                }
+                while clients.len() > MOST {
+                    clients.pop_first();
+                }
+                clients.retain(|_, client| client.go_on(clock(), &mut text));
             }
         };
         Ok(Serving { thread: Some(thread::spawn(work)), stop: Some(stop), path })
@@ -123,31 +146,90 @@ impl Listener {
         }
     }
 
-    /// Answers the next request. A client that is slow or gone is left alone.
-    fn answer(&self, text: &mut impl FnMut() -> Option<String>) {
-        let _ = match self {
-            Self::Unix(listener, _) => listener.accept().and_then(|(stream, _)| converse(stream, text)),
-            Self::Tcp(listener) => listener.accept().and_then(|(stream, _)| converse(stream, text)),
+    /// The next client, if there is one.
+    fn accept(&self) -> Option<Client> {
+        let stream: Box<dyn Stream> = match self {
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept().ok()?;
+                stream.set_nonblocking(true).ok()?;
+                Box::new(stream)
+            }
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().ok()?;
+                stream.set_nonblocking(true).ok()?;
+                Box::new(stream)
+            }
         };
+        Some(Client { stream, head: Vec::new(), answer: Vec::new(), until: clock() + PATIENCE })
     }
 }
 
-/// A connection with timeouts.
-trait Timed: Read + Write {
-    fn limit(&self, time: Duration) -> io::Result<()>;
+/// A connection that never waits.
+trait Stream: Read + Write + AsFd + Send {}
+
+impl Stream for UnixStream {}
+
+impl Stream for TcpStream {}
+
+/// A client that says its request, or takes its answer.
+struct Client {
+    stream: Box<dyn Stream>,
+    /// What it has said.
+    head: Vec<u8>,
+    /// What it still has to take; empty as long as its request is not whole.
+    answer: Vec<u8>,
+    until: Clock,
 }
 
-impl Timed for UnixStream {
-    fn limit(&self, time: Duration) -> io::Result<()> {
-        self.set_nonblocking(false)?;
-        self.set_read_timeout(Some(time)).and_then(|()| self.set_write_timeout(Some(time)))
+impl Client {
+    /// Time after which it has to be looked at, although it has said nothing.
+    fn due(&self, now: Clock) -> Duration {
+        let left = self.until.saturating_duration_since(now);
+        if self.answer.is_empty() { left } else { left.min(RETRY) }
     }
-}
 
-impl Timed for TcpStream {
-    fn limit(&self, time: Duration) -> io::Result<()> {
-        self.set_nonblocking(false)?;
-        self.set_read_timeout(Some(time)).and_then(|()| self.set_write_timeout(Some(time)))
+    /// Takes what it says, and answers. False: it is done with, or gone.
+    fn go_on(&mut self, now: Clock, text: &mut impl FnMut() -> Option<String>) -> bool {
+        if self.answer.is_empty() {
+            self.answer = match self.listen() {
+                Ok(true) => reply(&self.head, text),
+                Ok(false) if self.head.len() <= LONGEST && now < self.until => return true,
+                Ok(false) => response("408 Request Timeout", "say a request, shorter and sooner\n"),
+                Err(_) => return false,
+            };
+            self.until = now + PATIENCE;
+        }
+        self.tell() && now < self.until
+    }
+
+    /// Reads what has arrived. Returns whether the request is whole.
+    fn listen(&mut self) -> io::Result<bool> {
+        let mut piece = [0; 1024];
+        while self.head.len() <= LONGEST {
+            if self.head.windows(4).any(|end| end == b"\r\n\r\n") {
+                return Ok(true);
+            }
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(long) => self.head.extend_from_slice(&piece[..long]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Sends as much of the answer as it takes. False: that was all, or it is gone.
+    fn tell(&mut self) -> bool {
+        while !self.answer.is_empty() {
+            match self.stream.write(&self.answer) {
+                Ok(long) => drop(self.answer.drain(..long)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
+        }
+        false
     }
 }
 
@@ -156,25 +238,7 @@ fn clock() -> Clock {
     Clock::now()
 }
 
-fn converse(mut stream: impl Timed, text: &mut impl FnMut() -> Option<String>) -> io::Result<()> {
-    let (start, mut head) = (clock(), Vec::new());
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let left = PATIENCE.saturating_sub(start.elapsed());
-        if left.is_zero() || head.len() > LONGEST {
-            return stream.write_all(&response("408 Request Timeout", "say a request, shorter and sooner\n"));
-        }
-        stream.limit(left)?;
-        let mut piece = [0; 1024];
-        match stream.read(&mut piece)? {
-            0 => return Ok(()),
-            long => head.extend_from_slice(&piece[..long]),
-        }
-    }
-    stream.limit(PATIENCE)?;
-    stream.write_all(&answer(&head, text))
-}
-
-fn answer(head: &[u8], text: &mut impl FnMut() -> Option<String>) -> Vec<u8> {
+fn reply(head: &[u8], text: &mut impl FnMut() -> Option<String>) -> Vec<u8> {
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split(' ');
@@ -206,7 +270,7 @@ mod tests {
     use super::*;
 
     fn said(head: &str) -> String {
-        String::from_utf8(answer(head.as_bytes(), &mut || Some("# EOF\n".to_owned()))).unwrap()
+        String::from_utf8(reply(head.as_bytes(), &mut || Some("# EOF\n".to_owned()))).unwrap()
     }
 
     #[test]
@@ -225,24 +289,37 @@ mod tests {
         ] {
             assert!(said(head).starts_with(&format!("HTTP/1.1 {status} ")), "{head:?}");
         }
-        let silent = answer(b"GET /metrics HTTP/1.1\r\n\r\n", &mut || None);
+        let silent = reply(b"GET /metrics HTTP/1.1\r\n\r\n", &mut || None);
         assert!(silent.starts_with(b"HTTP/1.1 503 "));
     }
 
     #[test]
-    fn who_is_slow_does_not_keep_others_waiting_for_long_and_the_end_closes_it() {
+    fn who_says_nothing_or_takes_nothing_keeps_nobody_waiting_and_the_end_closes_it() {
         let endpoint = Endpoint::open(&MetricsPlace::Loopback(([127, 0, 0, 1], 0).into())).unwrap();
         let Listener::Tcp(listener) = &endpoint.0 else { panic!("a TCP endpoint") };
         let address = listener.local_addr().unwrap();
-        let serving = endpoint.serve(|| Some("# EOF\n".to_owned())).unwrap();
-        let mut slow = TcpStream::connect(address).unwrap();
-        slow.write_all(b"GET /met").unwrap();
-        let mut quick = TcpStream::connect(address).unwrap();
-        quick.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        // More than a client that reads nothing has room for.
+        let long = format!("{}# EOF\n", "x".repeat(20_000_000));
+        let serving = endpoint.serve(move || Some(long.clone())).unwrap();
+        let ask = |text: &[u8]| {
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(text).unwrap();
+            client
+        };
+        let greedy: Vec<_> = (0..10).map(|_| ask(b"GET /metrics HTTP/1.1\r\n\r\n")).collect();
+        let idle: Vec<_> = (0..300).map(|_| ask(b"GET /met")).collect();
+        // Each of the idle ones alone would cost a second.
+        let start = clock();
+        for _ in 0..10 {
+            let mut text = String::new();
+            ask(b"GET / HTTP/1.1\r\n\r\n").read_to_string(&mut text).unwrap();
+            assert!(text.starts_with("HTTP/1.1 404 "), "{text}");
+        }
+        assert!(start.elapsed() < Duration::from_secs(100));
         let mut text = String::new();
-        quick.read_to_string(&mut text).unwrap();
-        assert!(text.ends_with("# EOF\n"), "{text}");
-        drop(serving);
+        ask(b"GET /metrics HTTP/1.1\r\n\r\n").read_to_string(&mut text).unwrap();
+        assert!(text.ends_with("# EOF\n"), "{} B", text.len());
+        drop((greedy, idle, serving));
         assert_eq!(TcpStream::connect(address).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     }
 }
