@@ -348,8 +348,8 @@ class HostFile:
     @property
     def socket(self) -> Path:
         """Path of the socket."""
-    def check_keys(self) -> None:
-        """Reads the keys that the file names, if any."""
+    def check_machine(self) -> None:
+        """Look at what the file names on this machine: accounts, the core, the keys."""
     def serve(self) -> None:
         """Is the daemon until SIGINT or SIGTERM."""
 

@@ -44,8 +44,8 @@ impl HostFile {
     }
 
     /// Reads the keys that the file names, if any.
-    fn check_keys(&self, py: Python<'_>) -> PyResult<()> {
-        let checked = fault::guarded(py, || self.0.check_keys())?;
+    fn check_machine(&self, py: Python<'_>) -> PyResult<()> {
+        let checked = fault::guarded(py, || self.0.check_machine())?;
         checked.map_err(|error| errors::input(py, vec![error.to_string()]))
     }
 

@@ -58,7 +58,7 @@ def serve(
 
     file = daemon.read(config)
     if check:
-        file.check_keys()
+        file.check_machine()
         typer.echo(f"{file.address} at {file.socket}")
     else:
         file.serve()

@@ -85,7 +85,7 @@ impl ControlSocket {
         let path = access.path.clone();
         make_folder(&path, daemon)?;
         let lock = lock(&path)?;
-        check_replaceable(&path)?;
+        check_replaceable(&path, "[socket] path")?;
         let mode = if access.users.is_empty() { GROUP } else { ALL_USERS };
         let listener = listen(&path, daemon.uid, allowed.gid, mode)?;
         Ok(Self { listener, allowed, path, _lock: lock, reserve: reserve() })
@@ -195,7 +195,8 @@ fn lock(path: &Path) -> Result<File, Error> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Path {
             path: path.to_path_buf(),
-            why: "a daemon serves this socket already; stop it, or give this one another [socket] path",
+            why: "a daemon serves this socket already; stop it, or give this one another [socket] path"
+                .to_owned(),
         }),
         Err(TryLockError::Error(error)) => {
             Err(Error::file(&beside, "cannot lock the lock file of the socket")(error))
@@ -205,11 +206,13 @@ fn lock(path: &Path) -> Result<File, Error> {
 
 /// Checks that the path may be replaced. An existing socket belongs to a dead daemon, since the lock is ours; other files
 /// are left alone.
-fn check_replaceable(path: &Path) -> Result<(), Error> {
+fn check_replaceable(path: &Path, setting: &'static str) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => Err(Error::Path {
             path: path.to_path_buf(),
-            why: "is no socket, and is not replaced by one; move it away, or choose another [socket] path",
+            why: format!(
+                "is no socket, and is not replaced by one; move it away, or choose another {setting}"
+            ),
         }),
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(Error::file(path, "cannot look at the place of the socket")(error))
@@ -221,7 +224,7 @@ fn check_replaceable(path: &Path) -> Result<(), Error> {
 /// Makes a socket at `path` for the user of the daemon and a group, with its folder if that is missing.
 pub(crate) fn listen_for_group(path: &Path, daemon: &Account, gid: u32) -> Result<UnixListener, Error> {
     make_folder(path, daemon)?;
-    check_replaceable(path)?;
+    check_replaceable(path, "metrics")?;
     listen(path, daemon.uid, gid, GROUP)
 }
 

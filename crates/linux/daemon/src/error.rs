@@ -31,13 +31,15 @@ pub enum Error {
         /// The path.
         path: PathBuf,
         /// The problem, and a value that would work.
-        why: &'static str,
+        why: String,
     },
     /// The interface.
     #[error("{0}")]
     Network(#[from] pullnet_netio::Error),
     /// The interface was removed while the daemon ran.
-    #[error("the interface was removed, and the daemon has stopped: {0}; start it again when the interface is there")]
+    #[error(
+        "the interface was removed, and the daemon has stopped: {0}; start it again when the interface is there"
+    )]
     Gone(pullnet_netio::Error),
     /// A device of DPDK that is not on the interface of the host.
     #[error(
@@ -67,6 +69,21 @@ pub enum Error {
         address: SocketAddr,
         /// The error of the system.
         source: io::Error,
+    },
+    /// No such core.
+    #[error("core = {0}: this machine has no such core; use one that /sys/devices/system/cpu lists")]
+    NoCore(u16),
+    /// Packets that are longer than the interface carries.
+    #[error(
+        "mtu = \"{mtu} B\" is more than interface {interface} carries, {most} B; use at most that, or raise it with `ip link set {interface} mtu {mtu}`"
+    )]
+    TooLong {
+        /// The setting. Bytes.
+        mtu: usize,
+        /// The interface.
+        interface: String,
+        /// Its MTU. Bytes.
+        most: usize,
     },
     /// No such user or group.
     #[error("there is no {kind} \"{name}\" on this machine; use another name, or add it")]

@@ -82,6 +82,17 @@ impl Endpoint {
         }
     }
 
+    /// Where it is: the path of its socket, or its address with the port that the kernel has chosen for port 0.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match &self.0 {
+            Listener::Unix(_, path) => path.display().to_string(),
+            Listener::Tcp(listener) => {
+                listener.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string())
+            }
+        }
+    }
+
     /// Answers with what `text` returns, in a thread of its own; `None`: there is nothing at the moment.
     ///
     /// # Errors

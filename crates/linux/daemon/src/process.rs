@@ -103,6 +103,12 @@ pub(crate) fn drop_capabilities() -> Result<(), Error> {
     checked(result as libc::c_int, "cannot give up capabilities").map(|_| ())
 }
 
+/// Whether this machine has the core.
+pub(crate) fn check_core(core: u16) -> Result<(), Error> {
+    let known = std::path::Path::new("/sys/devices/system/cpu").join(format!("cpu{core}")).exists();
+    known.then_some(()).ok_or(Error::NoCore(core))
+}
+
 /// Lets the calling thread run on one core only.
 pub(crate) fn run_on(core: u16) -> Result<(), Error> {
     // SAFETY: a set of cores is integers.

@@ -213,7 +213,7 @@ impl Folder {
         let file = HostFile::read(&self.0.join("h.toml").to_string_lossy(), text).unwrap();
         assert_eq!(file.keys.as_ref().unwrap().plain, [80, 443]);
         let folder = format!("{}/", self.0.display());
-        file.check_keys().map_err(|error| error.to_string().replace(&folder, ""))
+        file.check_machine().map_err(|error| error.to_string().replace(&folder, ""))
     }
 }
 
@@ -342,4 +342,68 @@ fn metrics_are_at_a_socket_or_at_a_loopback_address() {
         let told = read(place).unwrap_err();
         assert!(told.contains("metrics: ") && told.contains(words), "{told}");
     }
+}
+
+#[test]
+fn addresses_sockets_and_neighbours_that_cannot_work_are_refused() {
+    let with = |address: &str, further: &str| {
+        let text = format!(
+            "backend = \"packet\"\ninterface = \"eth\"\naddress = \"{address}\"\nrate = \"1 Gbps\"\n{further}"
+        );
+        HostFile::read("h.toml", &text).map_err(|errors| errors[0].to_string())
+    };
+    let long = format!("/run/{}", "x".repeat(120));
+    let there = "[[neighbour]]\naddress = \"10.0.0.2\"\nmac = \"02:00:00:00:00:02\"\n";
+    for (address, further, words) in [
+        ("0.0.0.0", String::new(), "address: \"0.0.0.0\" is no address of one host"),
+        ("::", String::new(), "address: \"::\" is no address of one host"),
+        ("224.0.0.1", String::new(), "is the address of a group"),
+        ("ff02::1", String::new(), "is the address of a group"),
+        ("255.255.255.255", String::new(), "is the address of every host"),
+        ("127.0.0.1", String::new(), "is a loopback address"),
+        ("::1", String::new(), "is a loopback address"),
+        (
+            "10.0.0.1",
+            "metrics = \"/run/pullnet/host.sock\"\n".to_owned(),
+            "metrics: \"/run/pullnet/host.sock\" is the place of the socket of applications",
+        ),
+        ("10.0.0.1", "metrics = \"/run/pullnet/host.sock.lock\"\n".to_owned(), "or of its lock"),
+        ("10.0.0.1", format!("metrics = \"{long}\"\n"), "is too long for a socket; use at most 103 B"),
+        ("10.0.0.1", format!("[socket]\npath = \"{long}\"\n"), "is too long for a socket; use at most 103 B"),
+        ("10.0.0.1", format!("{there}{there}"), "neighbour.1.address: \"10.0.0.2\" is there twice"),
+        (
+            "10.0.0.1",
+            there.replace("02:00:00:00:00:02", "ff:ff:ff:ff:ff:ff"),
+            "neighbour.0.mac: \"ff:ff:ff:ff:ff:ff\" is no address of one host",
+        ),
+        ("10.0.0.1", there.replace("02:00:00:00:00:02", "00:00:00:00:00:00"), "is no address of one host"),
+        (
+            "10.0.0.1",
+            there.replace("10.0.0.2", "224.0.0.2"),
+            "neighbour.0.address: \"224.0.0.2\" is no address of one host",
+        ),
+    ] {
+        let told = with(address, &further).unwrap_err();
+        assert!(told.contains(words), "{told}\nhas no\n{words}");
+    }
+    with("10.0.0.1", there).unwrap();
+    let name = "backend = \"packet\"\ninterface = \"a-very-long-interface\"\naddress = \"10.0.0.1\"\nrate = \"1 Gbps\"\n";
+    assert!(
+        errors(name)[0].contains("is no name of an interface: they have at most 15 B"),
+        "{:?}",
+        errors(name)
+    );
+    HostFile::read("h.toml", "backend = \"udp\"\naddress = \"127.0.0.1\"\nrate = \"1 Gbps\"\n").unwrap();
+}
+
+#[test]
+fn accounts_and_cores_that_this_machine_lacks_are_named() {
+    let told = |further: &str| {
+        let text = format!("backend = \"udp\"\naddress = \"127.0.0.1\"\nrate = \"1 Gbps\"\n{further}");
+        HostFile::read("h.toml", &text).unwrap().check_machine().map_err(|error| error.to_string())
+    };
+    told("core = 0\n[socket]\nusers = \"root nobody\"\n").unwrap();
+    assert!(told("core = 500\n").unwrap_err().contains("core = 500: this machine has no such core"));
+    assert!(told("[socket]\nusers = \"root nosuch\"\n").unwrap_err().contains("no user \"nosuch\""));
+    assert!(told("[socket]\ngroup = \"nosuch\"\n").unwrap_err().contains("no group \"nosuch\""));
 }

@@ -139,6 +139,13 @@ fn a_file_is_read_again_without_losing_a_stream() {
     a.logged("limits.backlog");
     a.logged("has errors, and nothing changes");
     crosses(&pair);
+    // So does one that names what this machine lacks: there is still room for two streams, not for one.
+    a.configure("log = \"debug\"\n[limits]\nstreams = 1\n[socket]\nusers = \"nosuch\"\n");
+    a.signal("HUP");
+    assert!(a.logged("there is no user \"nosuch\"").contains("nothing changes"));
+    drop(second);
+    let second = insist(|| NdpStream::connect(&here, b.address, SERVICE).ok());
+    crosses(&pair);
     drop((second, pair));
     a.signal("TERM");
     assert!(a.child.wait().unwrap().success());

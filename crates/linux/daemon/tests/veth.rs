@@ -196,3 +196,15 @@ fn a_removed_interface_ends_the_daemon_and_its_applications_hear_of_it() {
     let error = idle.join().unwrap();
     assert!(error.to_string().contains("not running"), "{error}");
 }
+
+#[test]
+fn an_mtu_that_the_interface_does_not_carry_is_refused() {
+    let Some(link) = Veth::make(1500) else { return };
+    for backend in ["packet", "xdp"] {
+        let told = refusal(
+            &link.names[0],
+            &format!("interface = \"eth\"\nbackend = \"{backend}\"\nmtu = \"9000 B\"\n"),
+        );
+        assert!(told.contains("mtu = \"9000 B\" is more than interface eth carries, 1500 B"), "{told}");
+    }
+}

@@ -9,7 +9,7 @@ Usage: pullnetd [--check] CONFIG.toml
 
 Serves streams of NDP to the applications of this machine until SIGINT or SIGTERM; docs/host.md says what the file holds.
 
-  --check    only name every error in the file
+  --check    only name every error in the file, and what it names that this machine lacks
   --version  print the version
   --help     print this";
 
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match arguments[..] {
         ["--help" | "-h"] => say(HELP),
         ["--version"] => say(concat!("pullnetd ", env!("CARGO_PKG_VERSION"))),
-        ["--check", path] => with_file(path, HostFile::check_keys),
+        ["--check", path] => with_file(path, HostFile::check_machine),
         [path] if !path.starts_with('-') => with_file(path, pullnet_daemon::serve),
         _ => {
             eprintln!("error: say which file: pullnetd CONFIG.toml; --help says more");
@@ -54,7 +54,7 @@ fn with_file(path: &str, act: impl FnOnce(&HostFile) -> Result<(), pullnet_daemo
     match act(&file) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            error.to_string().lines().for_each(|line| eprintln!("error: {line}"));
             ExitCode::FAILURE
         }
     }

@@ -4,8 +4,8 @@ mod change;
 mod keys;
 mod tables;
 
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 
 use pullnet_config::{Disk, Located, Reader, Shape, SpecError, SubTable, read};
 use pullnet_host::Limits;
@@ -22,6 +22,7 @@ use pullnet_units::{BitsPerSec, Picos};
 use pullnet_wire::{Mac, Marks};
 
 use crate::error::Error;
+use crate::process;
 
 pub(crate) use change::fixed;
 pub(crate) use keys::KeyFile;
@@ -196,14 +197,26 @@ impl HostFile {
         read(name, text, &Disk, &shape(), |root| file(root, name))
     }
 
-    /// Reads the keys that the file names, if any, as the daemon does at its start.
+    /// Looks at what the file names on this machine, as the daemon does at its start: accounts, the core, and the keys.
     ///
     /// # Errors
-    /// If others may read the file of keys, or something in it is wrong.
-    pub fn check_keys(&self) -> Result<(), Error> {
+    /// If there is no such account or core, others may read the file of keys, or something in it is wrong.
+    pub fn check_machine(&self) -> Result<(), Error> {
+        self.check_names()?;
         let Some(keys) = &self.keys else { return Ok(()) };
         let user = crate::privileges::account(&self.user)?.uid;
         KeyFile::open(keys, self.address, user)?.read().map(drop)
+    }
+
+    /// The same without the keys.
+    ///
+    /// # Errors
+    /// If there is no such account or core.
+    pub(crate) fn check_names(&self) -> Result<(), Error> {
+        crate::privileges::account(&self.user)?;
+        self.access.group.iter().try_for_each(|name| process::group(name).map(drop))?;
+        self.access.users.iter().try_for_each(|name| process::user(name).map(drop))?;
+        self.core.map_or(Ok(()), process::check_core)
     }
 }
 
@@ -226,22 +239,24 @@ pub fn shape() -> Shape {
 fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
     let host = root.read::<HostSettings>();
     transport(root, &host);
-    let address = ip(root, &host, "address", &host.value.address);
     let link = link(root, &host);
+    let address =
+        ip(root, &host, "address", &host.value.address).filter(|address| own(root, *address, link.as_ref()));
     let socket = table::<SocketSettings>(root, "socket");
     let limits = limits(root);
     let ndp = ndp(root);
     let left_out = |setting| !root.table("ndp", "...").is_some_and(|reader| reader.has(setting));
     let usual = Usual { window: left_out("initial_window"), burst: left_out("burst") };
     let marks = MarkSettings::marks(root);
-    let neighbours = root.list("neighbour").iter().filter_map(neighbour).collect();
+    let neighbours = neighbours(root);
     let capture = if root.has("capture") { Some(table::<CaptureSettings>(root, "capture")?) } else { None };
     let keys = keys::table(root, name);
     let metrics = metrics(root, &host);
     let (limits, socket) = (limits?, socket?);
+    let apart = sockets(root, &socket, metrics.as_ref().and_then(Option::as_ref));
     let host = host.good().then_some(host.value)?;
     Some(HostFile {
-        path: name.into(),
+        path: apart.then(|| name.into())?,
         link: link?,
         address: address?,
         port: host.port,
@@ -261,7 +276,7 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
         usual,
         marks: marks?,
         limits: engine_limits(&limits),
-        neighbours,
+        neighbours: neighbours?,
         access: access(socket, &limits),
         capture,
         keys: keys?,
@@ -289,6 +304,61 @@ fn metrics(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Option<Met
     read.map_err(|words| root.refuse("metrics", words)).ok()
 }
 
+/// Longest path of a Unix socket, for one that is made with a longer name first. Bytes.
+const LONGEST_PATH: usize = 107 - ".new".len();
+/// Longest name of an interface. Bytes.
+const LONGEST_NAME: usize = libc::IFNAMSIZ - 1;
+
+/// Whether both sockets can be made, side by side.
+fn sockets(root: &Reader<'_>, socket: &SocketSettings, metrics: Option<&MetricsPlace>) -> bool {
+    let metrics = match metrics {
+        Some(MetricsPlace::Socket(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    let control = Path::new(&socket.path);
+    let table = root.table("socket", "...");
+    let too_long = |path: &Path| path.as_os_str().len() > LONGEST_PATH;
+    let long = format!("is too long for a socket; use at most {LONGEST_PATH} B");
+    let mut good = true;
+    let mut refuse = |reader: &Reader<'_>, key: &str, reason: &str| {
+        reader.refuse(key, reason);
+        good = false;
+    };
+    if let Some(reader) = table.as_ref().filter(|_| too_long(control)) {
+        refuse(reader, "path", &long);
+    }
+    let Some(metrics) = metrics else { return good };
+    if too_long(metrics) {
+        refuse(root, "metrics", &long);
+    }
+    if [metrics, &metrics.with_added_extension("lock")].contains(&control)
+        || control.with_added_extension("lock") == metrics
+    {
+        refuse(
+            root,
+            "metrics",
+            "is the place of the socket of applications, or of its lock ([socket] path); use another path",
+        );
+    }
+    good
+}
+
+/// Whether a host can have this address.
+fn own(root: &Reader<'_>, address: IpAddr, link: Option<&Link>) -> bool {
+    let local = address.is_loopback() && !matches!(link, None | Some(Link::Udp));
+    let reason = match address {
+        _ if address.is_unspecified() => "is no address of one host; use one of the interface",
+        _ if address.is_multicast() => "is the address of a group; use one of the interface",
+        IpAddr::V4(Ipv4Addr::BROADCAST) => "is the address of every host; use one of the interface",
+        _ if local => {
+            "is a loopback address, which no other host reaches over an interface; use one of the interface, or backend = \"udp\""
+        }
+        _ => return true,
+    };
+    root.refuse("address", reason);
+    false
+}
+
 fn ip<S>(reader: &Reader<'_>, read: &Located<S>, key: &str, text: &str) -> Option<IpAddr> {
     let parsed = text.parse::<IpAddr>().ok();
     if parsed.is_none() && read.has_read(&[key]) {
@@ -307,6 +377,12 @@ fn link(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
     refuse_environment(root, "backend = \"dpdk\"");
     root.no_effect("device", "it is for backend = \"dpdk\"; leave it out");
     match (host.value.backend, host.value.interface.clone()) {
+        (Backend::Packet | Backend::Xdp, Some(name))
+            if name.len() > LONGEST_NAME || name.contains(['/', ' ']) =>
+        {
+            root.refuse("interface", format!("is no name of an interface: they have at most {LONGEST_NAME} B, no slash and no space; `ip link` lists them"));
+            None
+        }
         (Backend::Packet, Some(interface)) => Some(Link::Packet(interface)),
         (Backend::Xdp, Some(interface)) => Some(Link::Xdp(interface)),
         (Backend::Udp, None) => Some(Link::Udp),
@@ -371,6 +447,33 @@ fn ndp(root: &Reader<'_>) -> Option<NdpConfig> {
         good = false;
     }
     good.then_some(ndp)
+}
+
+/// `None`: one of them is wrong.
+fn neighbours(root: &Reader<'_>) -> Option<Vec<(IpAddr, Mac)>> {
+    let mut known = Vec::<(IpAddr, Mac)>::new();
+    let mut good = true;
+    for reader in root.list("neighbour") {
+        let Some((address, mac)) = neighbour(&reader) else {
+            good = false;
+            continue;
+        };
+        let wrong = if known.iter().any(|(other, _)| *other == address) {
+            Some(("address", "is there twice; name each neighbour once"))
+        } else if address.is_unspecified() || address.is_multicast() {
+            Some(("address", "is no address of one host; use that of the neighbour"))
+        } else if mac.0[0] & 1 != 0 || mac == Mac::default() {
+            Some(("mac", "is no address of one host; use that of the neighbour's interface"))
+        } else {
+            None
+        };
+        if let Some((key, reason)) = wrong {
+            reader.refuse(key, reason);
+            good = false;
+        }
+        known.push((address, mac));
+    }
+    good.then_some(known)
 }
 
 fn neighbour(reader: &Reader<'_>) -> Option<(IpAddr, Mac)> {

@@ -78,6 +78,7 @@ impl Daemon {
     /// If the interface cannot be used, the socket cannot be made, or an account does not exist.
     pub fn open(file: &HostFile) -> Result<Self, Error> {
         process::raise_descriptors();
+        file.check_names()?;
         let account = privileges::account(&file.user)?;
         let opened = |keys| KeyFile::open(keys, file.address, account.uid);
         let mut keys = file.keys.as_ref().map(opened).transpose()?;
@@ -115,6 +116,9 @@ impl Daemon {
         }
         let mut server = Server::new(self.control, &self.file.access, stop)?;
         self.hangup.into_iter().try_for_each(|fd| server.listen_for_hangup(fd))?;
+        if let Some(metrics) = &self.metrics {
+            tracing::info!(at = metrics.place(), "has metrics");
+        }
         let teller = self.metrics.map(Teller::start).transpose()?;
         teller.iter().try_for_each(|teller| server.listen_for_questions(teller.as_fd()))?;
         tracing::info!(address = %self.file.address, port = self.file.port, socket = %self.file.access.path.display(), "serves");
@@ -181,7 +185,11 @@ impl Loop {
         self.network.engine.refuse_new();
         let end = self.time.now().after(farewell);
         let mut hurried = false;
-        while self.network.engine.streams() > 0 && self.time.now() < end && !hurried && !self.network.is_gone() {
+        while self.network.engine.streams() > 0
+            && self.time.now() < end
+            && !hurried
+            && !self.network.is_gone()
+        {
             hurried = self.turn();
         }
         if hurried {
@@ -268,6 +276,13 @@ impl Loop {
             );
         }
         let now = self.file.with_changes_of(&new);
+        if let Err(error) = now.check_names() {
+            tracing::error!(%error, "nothing changes");
+            return false;
+        }
+        if !self.read_keys_again(&now) {
+            return false;
+        }
         let users = self.server.set_access(&now.access, &self.account);
         if let Err(error) = &users {
             tracing::error!(%error, "who may use the daemon stays as it was");
@@ -275,20 +290,19 @@ impl Loop {
         log::set_level(now.log);
         self.network.engine.set_limits(now.limits);
         self.server.share_backlogs(&mut self.network.engine);
-        let keys = self.read_keys_again(&now);
         self.file = now;
         tracing::info!("has read its file again");
-        stay.is_empty() && users.is_ok() && keys
+        stay.is_empty() && users.is_ok()
     }
 
-    /// Reads the keys again. If they are wrong, the earlier ones stay.
+    /// Reads the keys again. Returns whether they are good; if not, the earlier ones stay.
     fn read_keys_again(&mut self, now: &HostFile) -> bool {
         let (Some(file), Some(table)) = (&mut self.keys, &now.keys) else { return true };
         let read = file.read_again(table);
         match read.and_then(|keys| self.network.engine.set_keys(keys).map_err(Error::Engine)) {
             Ok(()) => tracing::info!("has read its keys again"),
             Err(error) => {
-                tracing::error!(%error, "keeps the keys from before");
+                tracing::error!(%error, "keeps the keys from before, and nothing changes");
                 return false;
             }
         }

@@ -51,6 +51,15 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<(EngineIo, 
     Ok((EngineIo::new(io, engine, search, guard), dpdk))
 }
 
+/// The interface `name`, which carries the longest packets of the file.
+fn find(file: &HostFile, name: &str) -> Result<Interface, Error> {
+    let interface = Interface::find(name)?;
+    match file.mtu.filter(|mtu| *mtu > interface.mtu) {
+        Some(mtu) => Err(Error::TooLong { mtu, interface: interface.name, most: interface.mtu }),
+        None => Ok(interface),
+    }
+}
+
 /// A host on an interface of the kernel.
 fn on(file: &HostFile, interface: Interface, io: Io, guard: PortGuard) -> Opened {
     let Interface { name, mac, mtu, .. } = interface;
@@ -59,7 +68,7 @@ fn on(file: &HostFile, interface: Interface, io: Io, guard: PortGuard) -> Opened
 }
 
 fn packet(file: &HostFile, name: &str) -> Result<Opened, Error> {
-    let interface = Interface::find(name)?;
+    let interface = find(file, name)?;
     let protocol = if file.address.is_ipv6() { Protocol::Ipv6 } else { Protocol::Ipv4 };
     let options = PacketOptions { protocol, bursts: file.bursts, ..PacketOptions::default() };
     let io = Box::new(PacketSocket::open(name, &options)?);
@@ -68,7 +77,7 @@ fn packet(file: &HostFile, name: &str) -> Result<Opened, Error> {
 }
 
 fn xdp(file: &HostFile, name: &str) -> Result<Opened, Error> {
-    let interface = Interface::find(name)?;
+    let interface = find(file, name)?;
     let queues = receive_queues(name);
     if queues > 1 {
         tracing::warn!(
