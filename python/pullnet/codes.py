@@ -21,6 +21,8 @@ SPEED_SYMBOLS = (10, 26, 50, 100, 250, 500, 1000, 2000, 5000, 10000)
 """Source symbols K of the table of speeds."""
 SPEED_BYTES = (1280, 1440, 8936)
 """Symbol sizes of the table: that of published measurements, and the payload of frames of 1,500 and 9,000 B."""
+SECONDS = (0.001, 3600.0)
+"""Least and greatest CPU time of a measurement of speed."""
 SPEED_HEADER = "symbols,symbol_bytes,encode_us,repair_us,decode_us,decode_p90_us"
 
 
@@ -154,9 +156,14 @@ def speed(symbols: int, symbol_bytes: int = 1280, lost: int | None = None, secon
     """Measure RaptorQ on one block: CPU time of this thread, at least five times and for at least so many seconds.
 
     A tenth of the source symbols is lost unless `lost` says otherwise; they are replaced by repair symbols, and two
-    more. Time of other processes does not count, but caches and a shared core make it longer.
+    more. Time of other processes does not count, but caches and a shared core make it longer. Raises `InputError` for
+    `lost` above `symbols`, and for `seconds` that are not from 0.001 to 3600.
     """
+    if not SECONDS[0] <= seconds <= SECONDS[1]:
+        raise InputError(f"seconds: {seconds} is out of range; use {SECONDS[0]} to {SECONDS[1]}")
     lost = max(1, symbols // 10) if lost is None else lost
+    if lost > symbols:
+        raise InputError(f"lost: {lost} is more than the {symbols} source symbols; use 0 to {symbols}")
     bench = _core.CodeBench(_whole("symbols", symbols), _whole("symbol_bytes", symbol_bytes), _whole("lost", lost, 0))
     batch = max(1, 2000 // symbols)
     encode = _times(bench.encode, seconds)
@@ -195,7 +202,9 @@ def _times(work: Any, seconds: float) -> list[float]:
     """CPU times of repeated work, sorted. Unit: us."""
     work()
     times: list[float] = []
-    while len(times) < 5 or sum(times) < seconds * 1e6:
+    # Work that takes no time, such as decoding without losses, ends too: the loop itself counts.
+    end = time.thread_time_ns() + seconds * 1e9
+    while len(times) < 5 or time.thread_time_ns() < end:
         start = time.thread_time_ns()
         work()
         times.append((time.thread_time_ns() - start) / 1e3)

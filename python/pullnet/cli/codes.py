@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pullnet import json_text
+from pullnet.errors import InputError
 
 if TYPE_CHECKING:
     from pullnet.codes import Failure, Speed
@@ -24,7 +25,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def table(
     symbols: Annotated[int, typer.Option(min=4, max=4096, help="Source symbols K of a block.")] = 100,
     lost: Annotated[int, typer.Option(min=1, help="Source symbols that are lost.")] = 10,
-    trials: Annotated[int, typer.Option(min=1, help="Random sets of symbols for each row.")] = 100_000,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Random sets of symbols for each row; of LT, 2000 at most.")
+    ] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +78,10 @@ def _show_table(found: dict[str, Any], failures: "list[Failure]") -> None:
 def speed(
     seconds: Annotated[float, typer.Option(min=0.001, max=60.0, help="CPU time for each measurement.")] = 0.2,
     symbols: Annotated[int | None, typer.Option(min=1, max=56_403, help="Only this K.", show_default=False)] = None,
-    symbol_bytes: Annotated[int, typer.Option(min=1, max=65_535, help="Bytes of a symbol, with --symbols.")] = 1280,
+    symbol_bytes: Annotated[
+        int | None,
+        typer.Option(min=1, max=65_535, help="Bytes of a symbol, with --symbols; 1280.", show_default=False),
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, as crates/core/codes/data/speed.csv.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -85,7 +91,13 @@ def speed(
     """
     from pullnet import codes as measure
 
-    rows = measure.speeds(seconds) if symbols is None else [measure.speed(symbols, symbol_bytes, seconds=seconds)]
+    if symbols is None and symbol_bytes is not None:
+        raise InputError("--symbol-bytes: is for one K; state --symbols too")
+    if as_csv and as_json:
+        raise InputError("--csv, --json: are two forms of the same; use one of them")
+    rows = (
+        measure.speeds(seconds) if symbols is None else [measure.speed(symbols, symbol_bytes or 1280, seconds=seconds)]
+    )
     if as_json:
         typer.echo(json_text.dumps([row.as_dict() for row in rows]))
     elif as_csv:
