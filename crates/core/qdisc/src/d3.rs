@@ -195,7 +195,7 @@ impl Allocator {
             self.all.remove(ask.before, ask.granted.rate);
         }
         if ask.ends {
-                return Grant::default();
+            return Grant::default();
         }
         let left = self.capacity().saturating_sub(self.all.granted);
         let demand = self.all.desired + u64::from(ask.desired);

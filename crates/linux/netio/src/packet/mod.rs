@@ -236,7 +236,8 @@ impl PacketIo for PacketSocket {
         }
         if sys::poll_with_error(self.fd.as_fd(), wake, timeout)? {
             let failed = |source| Error::Kernel { what: "cannot receive", on: String::new(), source };
-            sys::pending_error(&self.fd).map_err(|source| failed(source).on_interface(&self.interface.name))?;
+            sys::pending_error(&self.fd)
+                .map_err(|source| failed(source).on_interface(&self.interface.name))?;
         }
         Ok(())
     }
