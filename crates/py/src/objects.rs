@@ -122,6 +122,9 @@ pub fn objects_store(
 ) -> PyResult<()> {
     watched(py, &watch, |watch| {
         let most: Bytes = most.parse().map_err(|error| wrong(format!("--most \"{most}\" {error}")))?;
+        if most.0 == 0 {
+            return Err(wrong("--most \"0 B\" takes no object; use at least \"1 B\"".to_owned()));
+        }
         let link = link(attached, None, port.unwrap_or(STORE_PORT))?;
         // An output that is closed does not end the store.
         let say = move |line: String| Python::attach(|py| drop(tell.call1(py, (line,))));
