@@ -19,6 +19,18 @@ const STOPPED: u32 = 0xa00;
 const NO_KEY: u32 = 0xb00;
 const FAILED: u32 = 0xc00;
 
+/// Limits that a stream may meet, by the names of their settings; the first one stands for any other.
+const LIMITS: [&str; 8] = [
+    "of the daemon",
+    "streams",
+    "streams_per_peer",
+    "streams_per_application",
+    "streams_per_user",
+    "memory_per_application",
+    "memory_per_user",
+    "of shared memory",
+];
+
 /// Details that an error's number lacks and that the caller knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
@@ -36,7 +48,9 @@ pub(crate) fn encode(error: &StreamError) -> u32 {
         StreamError::Reset(reason) => RESET | u32::from(reason.0),
         StreamError::Silent => SILENT,
         StreamError::Failed(reason) => FAILED | reason.code(),
-        StreamError::Full(_) => FULL,
+        StreamError::Full(limit) => {
+            FULL | LIMITS.iter().position(|known| known == limit).unwrap_or_default() as u32
+        }
         StreamError::Closed => CLOSED,
         StreamError::ServiceTaken(_) => TAKEN,
         StreamError::NoListener(_) => NO_LISTENER,
@@ -57,7 +71,7 @@ pub(crate) fn decode(code: u32, text: &str, asked: &Asked) -> StreamError {
         (RESET, _) => StreamError::Reset(reason),
         (SILENT, _) => StreamError::Silent,
         (FAILED, _) => FailureReason::from_code(code & 0xff).map_or_else(stopped, StreamError::Failed),
-        (FULL, _) => StreamError::Full("of the daemon"),
+        (FULL, _) => StreamError::Full(LIMITS.get(usize::from(reason.0)).copied().unwrap_or(LIMITS[0])),
         (CLOSED, _) => StreamError::Closed,
         (TAKEN, _) => StreamError::ServiceTaken(asked.service),
         (NO_LISTENER, _) => StreamError::NoListener(asked.service),
@@ -84,6 +98,7 @@ mod tests {
             StreamError::Failed(FailureReason::EmptyFlow),
             StreamError::Failed(FailureReason::NumbersUsedUp),
             StreamError::Full("of the daemon"),
+            StreamError::Full("streams_per_user"),
             StreamError::Closed,
             StreamError::ServiceTaken(80),
             StreamError::NoListener(80),

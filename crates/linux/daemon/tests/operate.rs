@@ -125,7 +125,7 @@ fn a_file_is_read_again_without_losing_a_stream() {
     a.logged("has read its file again");
     crosses(&pair);
     let second = NdpStream::connect(&here, b.address, SERVICE).unwrap_err();
-    assert_eq!(second, StreamError::Full("of the daemon"));
+    assert_eq!(second, StreamError::Full("streams"));
     a.configure("log = \"debug\"\n[limits]\nstreams = 2\n");
     a.signal("HUP");
     let second = insist(|| NdpStream::connect(&here, b.address, SERVICE).ok());

@@ -162,7 +162,7 @@ fn shared_memory_of_one_application_stays_within_its_limit() {
                 Err(error) => break error,
             }
         };
-        assert_eq!(refused, StreamError::Full("of the daemon"), "{refused}");
+        assert_eq!(refused, StreamError::Full("memory_per_application"), "{refused}");
         assert!((40..=64).contains(&streams.len()), "{} streams of 128 KiB and a page each", streams.len());
         for stream in &streams {
             stream.set_write_timeout(Some(Duration::from_millis(1)));

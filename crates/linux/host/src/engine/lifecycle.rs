@@ -35,12 +35,12 @@ impl<C: Carrier> Engine<C> {
     pub(super) fn check_room(&self, peer: SocketAddr) -> Result<(), StreamError> {
         let limits = &self.options.limits;
         if self.streams.len() - self.nascents >= limits.connections {
-            return Err(StreamError::Full("connections"));
+            return Err(StreamError::Full("streams"));
         }
         let with_peer = self.peers.find(peer).and_then(|peer| self.peers.get(peer));
         let streams = with_peer.map_or(0, |peer| peer.streams - peer.nascent_streams);
         if streams >= limits.connections_per_peer {
-            return Err(StreamError::Full("connections_per_peer"));
+            return Err(StreamError::Full("streams_per_peer"));
         }
         Ok(())
     }
