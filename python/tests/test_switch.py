@@ -227,3 +227,15 @@ def send_raw(interface: str, frame: bytes) -> None:
 def test_a_socket_without_a_switch_is_said(tmp_path: Path) -> None:
     told = pullnet("tell", str(tmp_path / "nobody"), "status")
     assert (told.returncode, "no switch answers there" in told.stderr) == (2, True)
+
+
+def test_whatever_is_sent_to_the_control_socket_has_an_answer(tmp_path: Path) -> None:
+    from pullnet.switch.control import serving
+
+    place = tmp_path / "control.sock"
+    with serving(place, lambda _: None):
+        for line in (b"[" * 100_000, b"{", b"3", b"\xff\xfe", b""):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(place))
+                connection.sendall(line + b"\n")
+                assert "errors" in json.loads(connection.makefile("rb").readline())

@@ -66,7 +66,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
             return {"ok": self.own(request)}
         except InputError as error:
             return {"errors": error.errors}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             return {"errors": [f"a request that cannot be read: {error}"]}
 
 
