@@ -24,9 +24,17 @@
     stays_offer <= offer;
   end
 
+  // Only headers that come round are on their way back, and a queue sends none of them back once more: trim_queue proves it.
+  function automatic logic well_known(input logic comes_round, input logic [2:0] from, input kind_t kind);
+    well_known = comes_round ? kind == RETURNED : int'(from) < PORTS;
+  endfunction
+  always_comb
+    for (int p = 0; p < PORTS; p++)
+      if (enqueue[p] && offered[p].kind == RETURNED) assume (verdict[p] != SENT_BACK);
+
   // Bad frames go nowhere, and none goes back to where it came from.
   function automatic logic well_bound(input bound_t to);
-    well_bound = !to.ticket.bad || to.mask == 0;
+    well_bound = (!to.ticket.bad || to.mask == 0) && well_known(to.comes_round, to.from, to.ticket.frame.kind);
     for (int p = 0; p < PORTS; p++) if (p == int'(to.from) && to.mask[p]) well_bound = 1'b0;
   endfunction
   // What goes into `bounds` is asserted to be well bound; that it comes out as it went in is proved of short_fifo.
@@ -38,9 +46,33 @@
   order_t order_behind;
   assign order_behind = orders.words[!orders.head];
 
+  // Headers that may come back: as many as a frame has offers to come and those whose outcome is open, but for headers that
+  // come round.
+  logic [6:0] may_return;
+  bound_t bound_there;
+  always_comb begin
+    may_return = 7'(PORTS - 1) * (7'(in_ready != 0) + 7'(valid1 && !comes_round1) + 7'(valid2 && !comes_round2)
+        + 7'(valid3 && !comes_round3) + 7'(valid_bound && !bound_in.comes_round));
+    for (int n = 0; n < BOUNDS; n++) begin
+      bound_there = bounds.words[n];
+      if (C'((C - 1)'(n - 32'(bounds.head))) < bounds.held && !bound_there.comes_round) begin
+        may_return = may_return + 7'(PORTS - 1);
+        if ((C - 1)'(n) == bounds.head) for (int p = 0; p < PORTS; p++) may_return = may_return - 7'(offered_before[p]);
+      end
+    end
+    may_return = may_return + 7'(order_valid && order.to_queue != 0 && int'(order.from) != PORTS)
+        + 7'(orders.full && order_behind.to_queue != 0 && int'(order_behind.from) != PORTS)
+        + 7'(valid7 && order7.to_queue != 0 && int'(order7.from) != PORTS) + 7'(valid8 && back8) + 7'(back9);
+  end
+
   // Each queue's skid buffer holds what the order says.
-  logic [PORTS-1:0] offers_fit;
+  logic [PORTS-1:0] offers_fit, offers_known;
   for (genvar p = 0; p < PORTS; p++) begin : checked
+    offer_t behind;  // the one that `order_behind` is about
+    assign behind = toward[p].offers.words[toward[p].offers.head ^ (order_valid && order.to_queue[p])];
+    assign offers_known[p] = (!(order_valid && order.to_queue[p]) || well_known(int'(order.from) == PORTS, order.from, offer[p].frame.kind))
+        && (!(orders.full && order_behind.to_queue[p])
+            || well_known(int'(order_behind.from) == PORTS, order_behind.from, behind.frame.kind));
     assign offers_fit[p] = 2'(offer_waits[p]) + 2'(toward[p].offers.full)
             == 2'(order_valid && order.to_queue[p]) + 2'(orders.full && order_behind.to_queue[p])
         && (offer_waits[p] || !toward[p].offers.full)
@@ -74,7 +106,15 @@
     releases_are_counted: assert (releases_waiting == releases.held && release_valid == (releases.held != 0));
     room_behind_suffices: assert (6'(releases_waiting) + 6'(order_valid) + 6'(orders.full) + 6'(valid7) + 6'(valid8) <= 6'd12
         && (!room_behind || releases_waiting <= 5'd8));
+    known_as_they_come: assert ((!valid1 || well_known(comes_round1, from1, ticket1.frame.kind))
+        && (!valid2 || well_known(comes_round2, from2, ticket2.frame.kind))
+        && (!valid3 || well_known(comes_round3, from3, ticket3.frame.kind)));
+    known_as_they_are_offered: assert (offers_known == '1);
+    known_when_decided: if (valid7 && int'(order7.from) == PORTS)
+      assert (order7.to_queue == 0 || result.verdict != SENT_BACK);
+    returns_find_room: assert (7'(round.held) + may_return <= 7'(RETURNS));
+    round_is_counted: assert (round_valid == (round.held != 0) && (!round_take || round_valid));
     no_queue_overflows: assert ((!release8_valid || release8_ready) && (!valid_bound || bound_ready)
-        && (!step || (now & ~offer_ready) == 0));
+        && (!step || (now & ~offer_ready) == 0) && (!round_in_valid || round_in_ready));
     reached: cover (leave4 && bound4.mask != now);
   end

@@ -55,14 +55,30 @@ module admission
     output logic offer_marked,
     output logic offer_coin            // the coin that was offered with it
 );
-  // Headers that come round. More than are on their way between the queues and here never wait.
+  // What a header needs when it goes back: kept beside its first cell.
+  typedef struct packed {
+    mac_t from;
+    logic [15:0] to_port;
+    logic fragment;
+    mac_t to;
+    logic v4;
+    ip_t from_ip;
+  } way_back_t;
+  localparam int H = $clog2(HEADS);
+  way_back_t ways_back[HEADS];
+  way_back_t way_back;
+
+  // Headers that come round. While one waits, no other frame is taken in, and none comes round twice. So no more of them wait
+  // than there are offers of the frames that are on their way, with those whose outcome is not here yet: each may come back.
+  localparam int BEHIND = 5;  // two in `orders`, one in each of steps 7 to 9
+  localparam int RETURNS = BOUNDS * (PORTS - 1) + BEHIND;
   typedef struct packed {
     logic [2:0] from;
-    ticket_t ticket;
+    frame_t frame;
   } round_t;
   round_t round_in, round_out;
   logic round_in_valid, round_in_ready, round_valid, round_take;
-  short_fifo #(.WIDTH($bits(round_t)), .DEPTH(16)) round (
+  short_fifo #(.WIDTH($bits(round_t)), .DEPTH(2 ** $clog2(RETURNS))) round (
       .clk, .rst, .in_valid(round_in_valid), .in_ready(round_in_ready), .in_data(round_in),
       .out_valid(round_valid), .out_ready(round_take), .out_data(round_out), .held()
   );
@@ -85,10 +101,26 @@ module admission
   // Step 1: the ticket.
   logic valid1, comes_round1;
   logic [2:0] from1;
-  ticket_t ticket1, chosen;
+  ticket_t ticket1, chosen, returned;
   logic [2:0] chosen_from;
+  // The header at the front waits for one cycle at least before it is taken: by then its way back has been read.
+  always_ff @(posedge clk) way_back <= ways_back[round_out.frame.head[H-1:0]];
   always_comb begin
-    chosen = round_take ? round_out.ticket : '0;
+    returned = '0;
+    returned.to = way_back.from;
+    returned.from = way_back.to;
+    returned.v4 = way_back.v4;
+    returned.to_ip = way_back.from_ip;
+    returned.fragment = way_back.fragment;
+    returned.labelled = !way_back.fragment && way_back.to_port >= 16'd49152;
+    returned.label = way_back.to_port - 16'd49152;
+    returned.frame = round_out.frame;
+    returned.frame.kind = RETURNED;
+    returned.frame.turned = 1'b1;
+    returned.frame.group = way_back.from[40];
+  end
+  always_comb begin
+    chosen = round_take ? returned : '0;
     chosen_from = round_take ? round_out.from : '0;
     for (int p = 0; p < PORTS; p++) begin
       if (in_ready[p]) begin
@@ -259,19 +291,6 @@ module admission
   end
   assign committed = order.to_queue == 0 || (order.to_queue & enqueue_ready) != 0;
 
-  // What a header needs when it goes back: kept beside its first cell.
-  typedef struct packed {
-    mac_t from;
-    logic [15:0] to_port;
-    logic fragment;
-    mac_t to;
-    logic v4;
-    ip_t from_ip;
-  } way_back_t;
-  way_back_t ways_back[HEADS];
-  way_back_t way_back;
-  localparam int H = $clog2(HEADS);
-
   // Step 7: what became of it.
   result_t result;
   logic valid7;
@@ -314,7 +333,6 @@ module admission
     back_now <= '{bound4.ticket.from, bound4.ticket.to_port, bound4.ticket.fragment, bound4.ticket.to, bound4.ticket.v4,
         bound4.ticket.from_ip};
     if (back_valid) ways_back[back_at] <= back_now;
-    way_back <= ways_back[victim8.head[H-1:0]];
   end
 
   // A frame that was cut and belongs to one queue alone gives the cells of its payload back at once.
@@ -353,19 +371,7 @@ module admission
   end
   always_comb begin
     round_in_valid = back9;
-    round_in = '0;
-    round_in.from = port9;
-    round_in.ticket.to = way_back.from;
-    round_in.ticket.from = way_back.to;
-    round_in.ticket.v4 = way_back.v4;
-    round_in.ticket.to_ip = way_back.from_ip;
-    round_in.ticket.fragment = way_back.fragment;
-    round_in.ticket.labelled = !way_back.fragment && way_back.to_port >= 16'd49152;
-    round_in.ticket.label = way_back.to_port - 16'd49152;
-    round_in.ticket.frame = frame9;
-    round_in.ticket.frame.kind = RETURNED;
-    round_in.ticket.frame.turned = 1'b1;
-    round_in.ticket.frame.group = way_back.from[40];
+    round_in = '{port9, frame9};
   end
 
   // Counters.

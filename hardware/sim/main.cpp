@@ -2,7 +2,7 @@
 // follow (crates/hardware, `agreement`). Both streams are little-endian. With arguments it measures the line rate in place of
 // that (line_rate.cpp).
 //
-// In:  u64 seed; u8 pace; u16 count of settings, each u8 address and u32 value; then frames: u8 port, u16 gap in cycles before
+// In:  u64 seed; u8 pace, who holds frames up (enum Pace); u16 count of settings, each u8 address and u32 value; then frames: u8 port, u16 gap in cycles before
 //      it, u8 "check sequence is wrong", u16 length, bytes. Port 255 ends.
 // Out: 'R' u8 from, u8 mask, u16 verdicts (3 bits for each port), u8 coins: a frame was offered to the queues of the mask
 //      'T' u8 port: a frame went into service; 'D' u8 port: it has left the packet memory
@@ -22,6 +22,10 @@ int line_rate(int argc, char** argv);
 
 namespace {
 constexpr uint64_t STALL_CYCLES = 2000000;
+
+// As in crates/hardware/src/agreement/profile.rs.
+enum Pace : uint8_t { FULL, PAUSES, STOPS };
+constexpr uint64_t STOPPED = 4000, MOVING = 2000;  // cycles, of lines that stop together
 
 struct Random {
   uint64_t state;
@@ -76,6 +80,7 @@ class Bench : Simulated {
   void run() {
     random.state = get<uint64_t>() | 1;
     pace = get<uint8_t>();
+    if (pace > STOPS) fail("there is no pace " + std::to_string(pace));
     reset();
     for (int left = get<uint16_t>(); left > 0; left--) {
       uint8_t address = get<uint8_t>();
@@ -95,7 +100,7 @@ class Bench : Simulated {
 
  private:
   Random random{1};
-  uint8_t pace = 0;  // 0: as fast as it goes; 1: pauses on both sides
+  uint8_t pace = FULL;
   Port ports[PORTS];
   bool ended = false;
   uint64_t moved = 0;
@@ -138,8 +143,8 @@ class Bench : Simulated {
           frame.gap = 0;
         }
         if (port.gap > 0) port.gap--;
-        else if (pace != 0 && random.one_in(60)) port.gap = static_cast<uint32_t>(random.next() % 40);  // within a frame, too
-        else port.valid = pace == 0 || !random.one_in(6);
+        else if (pace == PAUSES && random.one_in(60)) port.gap = static_cast<uint32_t>(random.next() % 40);  // within a frame, too
+        else port.valid = pace != PAUSES || !random.one_in(6);
       }
       if (!port.valid) continue;
       const Frame& frame = port.frames.front();
@@ -166,9 +171,10 @@ class Bench : Simulated {
     for (int p = 0; p < PORTS; p++) {
       Port& port = ports[p];
       if (port.paused > 0) port.paused--;
-      else if (pace != 0 && random.one_in(300)) port.paused = static_cast<uint32_t>(random.next() % 600);
-      else if (pace == 0 || !random.one_in(4)) ready |= 1 << p;
+      else if (pace == PAUSES && random.one_in(300)) port.paused = static_cast<uint32_t>(random.next() % 600);
+      else if (pace != PAUSES || !random.one_in(4)) ready |= 1 << p;
     }
+    if (pace == STOPS && cycles % (STOPPED + MOVING) < STOPPED) ready = 0;
     top->tx_ready = ready;
     top->coin = random.next() & 1;
   }

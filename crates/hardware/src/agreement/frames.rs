@@ -5,7 +5,7 @@ use pullnet_switch::Codec;
 use pullnet_wire::{HEADER, SEALED_HEADER, UDP};
 
 use super::layout::{Layout, checksum};
-use super::profile::{PORTS, Profile, ROUTES};
+use super::profile::{PORTS, Pace, Profile, ROUTES};
 
 /// Longest frame that the RTL accepts: 13 cells of 128 B.
 pub const LONGEST: usize = 1664;
@@ -63,6 +63,9 @@ impl Frames {
     }
 
     fn payload_len(&mut self) -> usize {
+        if self.profile.short {
+            return self.chance.below(20) as usize;
+        }
         match self.chance.below(10) {
             0..4 => 1436,
             4..6 => self.chance.below(64) as usize,
@@ -74,6 +77,9 @@ impl Frames {
     fn destination(&mut self) -> [u8; 6] {
         if self.chance.below(100) < self.profile.incast {
             return [2, 0, 0, 0, 0, 0];
+        }
+        if self.profile.unknown > 0 && self.chance.below(100) < self.profile.unknown {
+            return [2, 0, 0, 0, 9, self.byte()];
         }
         match self.chance.below(40) {
             0 => [255; 6],
@@ -310,6 +316,7 @@ impl Iterator for Frames {
         let port = self.chance.below(PORTS as u32) as usize;
         let bytes = self.whole(port);
         let gap = match self.chance.below(8) {
+            _ if matches!(self.profile.pace, Pace::Stops) => 0,
             0 => self.chance.below(400) as u16,
             1 => self.chance.below(40) as u16,
             _ => 0,

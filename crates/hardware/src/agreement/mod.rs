@@ -22,7 +22,7 @@ use thiserror::Error;
 pub use frames::{Frames, Given, LONGEST};
 pub use layout::Layout;
 pub(crate) use layout::checksum;
-pub use profile::{FIXED, PORTS, PROFILES, Profile, REFERENCE_PROFILES, ROUTES, Room, Route, mac};
+pub use profile::{FIXED, PORTS, PROFILES, Pace, Profile, REFERENCE_PROFILES, ROUTES, Room, Route, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
 /// Longest message of a simulation that is shown. Bytes.
@@ -98,7 +98,7 @@ fn write_input(
 ) -> io::Result<()> {
     let registers = profile.registers();
     to.write_all(&seed.to_le_bytes())?;
-    to.write_all(&[u8::from(profile.pauses)])?;
+    to.write_all(&[profile.pace as u8])?;
     to.write_all(&(registers.len() as u16).to_le_bytes())?;
     for (address, value) in registers {
         to.write_all(&[address])?;

@@ -36,6 +36,17 @@ impl Room {
     }
 }
 
+/// Who holds frames up in the test bench, by the number that `hardware/sim/main.cpp` has for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    /// Nobody: streams and lines run at full speed.
+    Full = 0,
+    /// Streams and lines, each by itself.
+    Pauses = 1,
+    /// All lines stop together until every queue is full, while streams run at full speed.
+    Stops = 2,
+}
+
 /// One set of settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
@@ -51,10 +62,14 @@ pub struct Profile {
     learn: bool,
     /// Whether frames to unknown addresses are flooded.
     pub flood: bool,
-    /// Whether the test bench applies backpressure to streams and lines; otherwise it runs at full speed.
-    pub pauses: bool,
+    /// Whether the test bench applies backpressure.
+    pub pace: Pace,
     /// Percentage of frames to the first port: an incast.
     pub incast: u32,
+    /// Percentage of the others to addresses that nobody has.
+    pub unknown: u32,
+    /// Whether payloads are short, so that frames come faster than a flood takes them in.
+    pub short: bool,
     /// Percentage of control frames.
     pub control_share: u32,
     /// Whether the forwarding table has [`ROUTES`].
@@ -76,8 +91,10 @@ const BASE: Profile = Profile {
     mark_above: None,
     learn: true,
     flood: true,
-    pauses: true,
+    pace: Pace::Pauses,
     incast: 50,
+    unknown: 0,
+    short: false,
     control_share: 20,
     routed: false,
     artifact: false,
@@ -101,7 +118,7 @@ pub const REFERENCE_PROFILES: [Profile; 3] = [
 ];
 
 /// Profiles of the trimming switch; together they cover every part of the rule.
-pub const PROFILES: [Profile; 8] = [
+pub const PROFILES: [Profile; 9] = [
     BASE,
     Profile {
         name: "returns",
@@ -130,14 +147,13 @@ pub const PROFILES: [Profile; 8] = [
         mark_above: Some(4),
         ..BASE
     },
-    Profile { name: "burst", pauses: false, incast: 90, control_share: 5, ..BASE },
+    Profile { name: "burst", pace: Pace::Full, incast: 90, control_share: 5, ..BASE },
     Profile {
         name: "mark",
         mark_above: Some(0),
         data: Room::Frames(5),
         control: Room::Frames(10),
         control_per_data: 1,
-        pauses: true,
         incast: 60,
         ..BASE
     },
@@ -150,6 +166,18 @@ pub const PROFILES: [Profile; 8] = [
         send_back: false,
         mark_above: Some(3),
         artifact: true,
+        ..BASE
+    },
+    // Each frame takes three offers, and each offer may send a header back.
+    Profile {
+        name: "flooded",
+        data: Room::Frames(3),
+        control: Room::Frames(6),
+        pace: Pace::Stops,
+        incast: 0,
+        unknown: 95,
+        short: true,
+        control_share: 5,
         ..BASE
     },
 ];
@@ -206,7 +234,7 @@ impl Profile {
             mark_above: marks.then_some(1),
             learn,
             flood,
-            pauses: false,
+            pace: Pace::Full,
             routed,
             artifact,
             ..BASE
