@@ -1,15 +1,17 @@
-// What a host sees of the switch: settings to write, counters to read. One 32-bit word at each address.
+// What a host sees of the switch: settings to write, counters to read. One 32-bit word at each address. Words 0x01 to 0x05
+// read back what is in force. What is read is there four cycles after its address.
 //
 //   0x00        read: 0x504e5701 ("PNW", version 1)
 //   0x01        flags, from bit 0: data limit in bytes, control limit in bytes, coin, send back, mark, learn, flood, artifact
 //   0x02, 0x03  room for data and for control frames
-//   0x04        control frames per data frame (7..0), bytes that a trim leaves (15..8), mark above so many frames (23..16)
+//   0x04        control frames per data frame (7..0), bytes that a trim leaves (15..8; at most 128, more is taken as 128: the
+//               first cell of a frame holds no more), mark above so many frames (23..16)
 //   0x05        DSCP of data (5..0), control (13..8), trimmed (21..16) and returned frames (29..24)
 //   0x40 + 4n   fixed entry n: address 31..0; address 47..32 with bit 16 for "valid"; ports in 4 bits each with their number's
 //               logarithm in 17..16 and the shift in 23..20; mask
 //   0x60 + 4n   route n: network; netmask; ports as above with bit 31 for "valid"; mask. The first route that matches decides:
 //               longer prefixes first
-//   0x80 + 32p  counters of port p, in the order of counters.sv; the word is there four cycles after its address
+//   0x80 + 32p  counters of port p, in the order of counters.sv
 module registers
   import pullnet_pkg::*;
 #(
@@ -53,9 +55,19 @@ module registers
     for (int e = 0; e < ROUTES; e++) to_route[e] <= write && !rst && address[7:5] == 3'b011 && int'(address[4:2]) == e;
   end
 
+  logic [31:0] setting;
   always_ff @(posedge clk) begin
     is_counter <= {is_counter[2:0], address[7]};
-    read_data <= is_counter[2] ? counter_value : 32'h504e_5701;
+    case (at)
+      8'h01: setting <= 32'({cfg.artifact, cfg.flood, cfg.learn, cfg.mark, cfg.send_back, cfg.coin, cfg.control_in_bytes,
+          cfg.data_in_bytes});
+      8'h02: setting <= 32'(cfg.data_limit);
+      8'h03: setting <= 32'(cfg.control_limit);
+      8'h04: setting <= 32'({cfg.mark_above, cfg.trim_to, cfg.control_per_data});
+      8'h05: setting <= {2'b0, cfg.dscp[RETURNED], 2'b0, cfg.dscp[HEADER], 2'b0, cfg.dscp[CONTROL], 2'b0, cfg.dscp[DATA]};
+      default: setting <= 32'h504e_5701;
+    endcase
+    read_data <= is_counter[2] ? counter_value : setting;
   end
 
   always_ff @(posedge clk) begin
@@ -89,7 +101,7 @@ module registers
         8'h03: cfg.control_limit <= word[19:0];
         8'h04: begin
           cfg.control_per_data <= word[7:0];
-          cfg.trim_to <= word[15:8];
+          cfg.trim_to <= word[15:8] > 8'(MAX_HEADERS) ? 8'(MAX_HEADERS) : word[15:8];
           cfg.mark_above <= word[23:16];
         end
         8'h05: cfg.dscp <= {word[29:24], word[21:16], word[13:8], word[5:0]};

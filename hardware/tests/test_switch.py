@@ -89,12 +89,17 @@ async def collect(dut: Any, port: int, cycles: int = 3000) -> list[bytes]:
     return frames
 
 
-async def counter(dut: Any, port: int, number: int) -> int:
-    """Read a counter."""
-    dut.host_address.value = 0x80 + 32 * port + number
+async def read(dut: Any, address: int) -> int:
+    """Read a register."""
+    dut.host_address.value = address
     for _ in range(6):
         await FallingEdge(dut.clk)
     return int(dut.host_read_data.value)
+
+
+async def counter(dut: Any, port: int, number: int) -> int:
+    """Read a counter."""
+    return await read(dut, 0x80 + 32 * port + number)
 
 
 @cocotb.test()
@@ -140,6 +145,39 @@ async def a_full_control_queue_sends_headers_back(dut: Any) -> None:
     assert back[0][15] >> 2 == 15
     assert checksum(back[0][14:34]) == 0
     assert await counter(dut, 1, 14) == 1
+
+
+@cocotb.test()
+async def settings_are_read_back_as_they_are_in_force(dut: Any) -> None:
+    """A trim leaves 128 B at most, and in the artifact's layout nothing is sent back; the rest is as it was written."""
+    await start(dut, 0b1111_1111)
+    written = {0x02: 0x12345, 0x03: 0xFEDCB, 0x04: 0x21 << 16 | 129 << 8 | 7, 0x05: 0x3F011F2A}
+    for address, word in written.items():
+        await write(dut, address, word)
+    found = [await read(dut, address) for address in range(6)]
+    assert found == [0x504E5701, 0b1111_0111, 0x12345, 0xFEDCB, 0x21 << 16 | 128 << 8 | 7, 0x3F011F2A]
+    for trim_to in (64, 128, 255):
+        await write(dut, 0x04, trim_to << 8)
+        assert await read(dut, 0x04) == min(trim_to, 128) << 8
+
+
+@cocotb.test()
+async def a_trim_leaves_bytes_of_its_own_frame_only(dut: Any) -> None:
+    """As much as a trim may leave: the memory of the payloads is used anew before the headers leave."""
+    await start(dut)
+    dut.coin.value = 1
+    await write(dut, 0x04, 255 << 8 | 10)
+    whole = frame(1, 3, 1436)
+    for _ in range(10):
+        await send(dut, whole)
+    # As many frames as there are places for payloads.
+    foreign = frame(2, 3, 0) + b"\xee" * 1436
+    dut.tx_ready.value = 0b0100
+    for _ in range(56):
+        await send(dut, foreign)
+    headers = [one for one in await collect(dut, 1) if len(one) < len(whole)]
+    assert [len(one) for one in headers] == [128, 128]
+    assert all(one[40:] == whole[40:128] for one in headers)
 
 
 @cocotb.test()
