@@ -15,7 +15,7 @@
     assume (cfg.control_limit >= 1 && cfg.control_limit <= CONTROL_DEPTH);
     assume (cfg.control_per_data >= 1 && cfg.control_per_data <= 10);
     assume (in.kind <= FOREIGN);
-    assume (len_t'(in.keep) <= in.len && in.len != 0);
+    assume (len_t'(in.keep) <= in.len && in.len != 0 && in.keep <= 8'(MAX_HEADERS));
     assume (!in.cut);
     // A frame is in service until it is done; the next one may be taken at that moment.
     assume (!done || in_service);
@@ -117,6 +117,15 @@
     served_control <= !rst && follow_control && next_valid && !(control_next && control_ahead == 0);
   end
 
+  // Long control frames that wait, one by one.
+  int long_waits;
+  always_comb begin
+    long_waits = 0;
+    for (int n = 0; n < CONTROL_DEPTH; n++)
+      if ((CA + 1)'(CA'(n - 32'(control_head))) < control_count && control_lens[n] > len_t'(MAX_HEADERS))
+        long_waits = long_waits + 1;
+  end
+
   always_ff @(posedge clk) if (past && !rst) begin
     // Memory.
     no_queue_overflows: assert (data_count <= (DA + 1)'(DATA_DEPTH) && control_count <= (CA + 1)'(CONTROL_DEPTH));
@@ -127,7 +136,7 @@
     service_is_counted: assert (serving <= 1 && (serving == 0 || in_service));
     limits_hold: assert (data_used <= cfg.data_limit && control_used <= cfg.control_limit);
     newest_is_last: if (data_count != 0) assert (newest == data_words[DA'(data_tail - 1'b1)]);
-    newest_is_whole: if (data_count != 0) assert (len_t'(newest.keep) <= newest.len && !newest.cut);
+    newest_is_whole: if (data_count != 0) assert (len_t'(newest.keep) <= newest.len && newest.keep <= 8'(MAX_HEADERS) && !newest.cut);
     // Nothing is lost or doubled without its counter.
     conserved: assert (came == went + lost + back + 6'(data_count) + 6'(control_count));
     // The rule.
@@ -137,7 +146,10 @@
       assert (victim.kind == HEADER && victim.len == len_t'(loser.keep) && victim.len <= loser.len
           && victim.cut == (victim.len < loser.len));
     back_only_headers: if (takes && verdict == SENT_BACK) assert (cfg.send_back && victim.kind == HEADER);
-    no_drop_with_room: if (takes && control && control_used < cfg.control_limit) assert (verdict == QUEUED);
+    no_drop_with_room: if (takes && control && control_used < cfg.control_limit && (!in_fit.is_long || long_waits != LONG_CONTROL))
+      assert (verdict == QUEUED);
+    long_is_counted: assert (32'(long_count) == long_waits && long_waits <= LONG_CONTROL);
+    trimmed_is_short: if (takes && victim_cut) assert (!header.has_body && header.len <= len_t'(MAX_HEADERS));
     no_trim_with_room: if (takes && !control && data_used < cfg.data_limit) assert (verdict == QUEUED);
     // Service.
     one_at_a_time: assert (!takes || (!next_valid && !done));

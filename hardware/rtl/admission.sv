@@ -335,7 +335,7 @@ module admission
     if (back_valid) ways_back[back_at] <= back_now;
   end
 
-  // A frame that was cut and belongs to one queue alone gives the cells of its payload back at once.
+  // A frame that was cut gives the cells of its payload back at once; where it is flooded they come free with the last copy.
   release_t release8;
   logic release8_valid, release8_ready;
   always_comb begin
@@ -343,7 +343,7 @@ module admission
     release8.body = victim8.body;
     release8.shared = victim8.shared;
     release8.has_head = dropped8;
-    release8.has_body = victim8.has_body && (dropped8 || (cut8 && !victim8.shared));
+    release8.has_body = victim8.has_body && (dropped8 || cut8);
     release8_valid = valid8 && (release8.has_head || release8.has_body);
   end
   short_fifo #(.WIDTH($bits(release_t)), .DEPTH(16)) releases (
@@ -367,7 +367,7 @@ module admission
     back9 <= valid8 && back8 && !rst;
     port9 <= port8;
     frame9 <= victim8;
-    if (cut8) frame9.has_body <= victim8.has_body && victim8.shared;
+    if (cut8) frame9.has_body <= 1'b0;
   end
   always_comb begin
     round_in_valid = back9;

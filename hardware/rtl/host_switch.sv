@@ -12,7 +12,10 @@ module host_switch
     parameter int DATA_DEPTH = 8,        // data frames that a port can hold: powers of two
     parameter int CONTROL_DEPTH = 64,
     parameter int HEADS = 308,           // first cells, for frames in all queues and on their way
-    parameter int BODIES = 56,           // further cells of so many frames
+    parameter int LONG_CONTROL = 3,      // control frames of more than one cell that a port can hold
+    // Further cells of so many frames. All lines may stop for ever, and each port still finds some for its next frame: queues
+    // hold DATA_DEPTH and LONG_CONTROL and one in service, each port keeps one ready, and one is left for each.
+    parameter int BODIES = 56,
     parameter int RX_DEPTH = 256,
     parameter int TX_DEPTH = 64,
     parameter int FIXED = 8,             // entries by Ethernet address
@@ -141,7 +144,7 @@ module host_switch
         .out_valid(in_valid[p]), .out_ready(in_ready[p]), .out(in[p])
     );
     if (NDP) begin : ndp
-      trim_queue #(.DATA_DEPTH(DATA_DEPTH), .CONTROL_DEPTH(CONTROL_DEPTH)) queue (
+      trim_queue #(.DATA_DEPTH(DATA_DEPTH), .CONTROL_DEPTH(CONTROL_DEPTH), .LONG_CONTROL(LONG_CONTROL)) queue (
           .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered[p]), .in_fit(offered_fit[p]),
           .arriving_loses(arriving_loses[p]), .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]),
           .coin_used(), .wants(wants[p]), .turn(turn[p]), .next(next[p]), .next_valid(taken[p]), .out(serving[p]),

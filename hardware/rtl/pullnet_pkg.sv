@@ -154,11 +154,13 @@ package pullnet_pkg;
     left_t data;     // among data
     left_t control;  // among control frames
     left_t trimmed;  // among control frames, for what a trim leaves of it
+    logic is_long;   // it needs more than its first cell, or might
   } fit_t;
   function automatic fit_t fit_of(input config_t cfg, input frame_t frame);
     fit_of.data = {1'b0, cfg.data_limit} - left_t'(share(cfg.data_in_bytes, frame.len));
     fit_of.control = {1'b0, cfg.control_limit} - left_t'(share(cfg.control_in_bytes, frame.len));
     fit_of.trimmed = {1'b0, cfg.control_limit} - left_t'(share(cfg.control_in_bytes, len_t'(frame.keep)));
+    fit_of.is_long = frame.len > len_t'(MAX_HEADERS);
   endfunction
 
   // Whether what is held leaves room for a frame.

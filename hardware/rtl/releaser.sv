@@ -1,4 +1,5 @@
-// Gives cells back, one frame in each cycle. A flooded frame counts until every output has given it back.
+// Gives cells back, one frame in each cycle. Those of a flooded frame count until every output has given them back: its first
+// cell, and apart from it those of its payload, which a trim gives back earlier.
 module releaser
   import pullnet_pkg::*;
 #(
@@ -33,24 +34,34 @@ module releaser
     now <= chosen;
   end
 
-  // Copies that were given back, by first cell. The payload of a flooded frame goes with its last copy.
-  logic [1:0] returned[2**H];
+  // Copies that were given back, by first cell.
+  typedef struct packed {
+    logic [1:0] heads;
+    logic [1:0] bodies;
+  } count_t;
+  count_t returned[2**H];
+  count_t count, count_then;
   logic [H-1:0] at;
-  logic [1:0] count;
-  logic final_copy;
-  assign at = now.head[H-1:0];
-  assign count = returned[at];
-  assign final_copy = count == 2'(COPIES - 1);
+  logic final_head, final_body;
+  always_comb begin
+    at = now.head[H-1:0];
+    count = returned[at];
+    final_head = count.heads == 2'(COPIES - 1);
+    final_body = count.bodies == 2'(COPIES - 1);
+    count_then = count;
+    if (now.has_head) count_then.heads = final_head ? 2'd0 : count.heads + 1'b1;
+    if (now.has_body) count_then.bodies = final_body ? 2'd0 : count.bodies + 1'b1;
+  end
   always_ff @(posedge clk) begin
     if (rst) clearing <= '0;
     else if (!clearing[H]) clearing <= clearing + 1'b1;
     if (!clearing[H]) returned[clearing[H-1:0]] <= '0;
-    else if (now_valid && now.shared) returned[at] <= final_copy ? 2'd0 : count + 1'b1;
+    else if (now_valid && now.shared) returned[at] <= count_then;
   end
 
   always_ff @(posedge clk) begin
-    head_valid <= now_valid && now.has_head && (!now.shared || final_copy) && !rst;
-    body_valid <= now_valid && now.has_body && (!now.shared || final_copy) && !rst;
+    head_valid <= now_valid && now.has_head && (!now.shared || final_head) && !rst;
+    body_valid <= now_valid && now.has_body && (!now.shared || final_body) && !rst;
     head <= now.head;
     body <= now.body;
   end

@@ -9,7 +9,8 @@ module trim_queue
   import pullnet_pkg::*;
 #(
     parameter int DATA_DEPTH = 16,     // frames that memory has room for, whatever the limits: powers of two
-    parameter int CONTROL_DEPTH = 64
+    parameter int CONTROL_DEPTH = 64,
+    parameter int LONG_CONTROL = 3     // control frames of more than MAX_HEADERS bytes that may wait: they take cells of data
 ) (
     input fit_t in_fit,          // `fit_of(cfg, in)`: known a cycle earlier, so that no sum is in the way of the verdict
     input logic arriving_loses,  // the coin
@@ -19,6 +20,7 @@ module trim_queue
 );
   localparam int DA = $clog2(DATA_DEPTH);
   localparam int CA = $clog2(CONTROL_DEPTH);
+  localparam int LA = $clog2(LONG_CONTROL + 1);
 
   frame_t data_words[DATA_DEPTH];
   frame_t control_words[CONTROL_DEPTH];
@@ -26,6 +28,7 @@ module trim_queue
   logic [CA-1:0] control_head, control_tail;
   logic [DA:0] data_count;
   logic [CA:0] control_count;
+  logic [LA-1:0] long_count;  // long ones among them
   room_t data_used, control_used;
   room_t serving;      // share of the data frame in service; 0 if there is none
   logic [7:0] round;   // control frames served in this round while data waited
@@ -58,10 +61,10 @@ module trim_queue
       header.cut = swap ? newest_cut : arriving_cut;
       header.len = len_t'(loser.keep);
       header.kind = HEADER;
-      header.has_body = loser.has_body && loser.shared;
+      header.has_body = 1'b0;
     end
     // All three are compared before it is known who loses.
-    whole_fits = leaves_room(control_used, in_fit.control);
+    whole_fits = leaves_room(control_used, in_fit.control) && !(in_fit.is_long && long_count == LA'(LONG_CONTROL));
     arriving_fits = leaves_room(control_used, in_fit.trimmed);
     newest_fits = leaves_room(control_used, newest_trimmed);
     control_room = control_count != (CA + 1)'(CONTROL_DEPTH);
@@ -93,6 +96,7 @@ module trim_queue
 
   logic push_data, push_control, from_control;
   frame_t data_out, control_out;
+  logic long_comes, long_leaves;
   assign push_data = takes && !control && (data_fits || swap);
   assign push_control = takes && to_control;
   logic [DA-1:0] data_at;
@@ -124,6 +128,9 @@ module trim_queue
   end
   assign leaving_data = share(cfg.data_in_bytes, data_lens[data_head]);
   assign leaving_control = share(cfg.control_in_bytes, control_lens[control_head]);
+  // What a trim leaves is never long.
+  assign long_comes = push_control && control && in_fit.is_long;
+  assign long_leaves = control_next && control_lens[control_head] > len_t'(MAX_HEADERS);
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -135,6 +142,7 @@ module trim_queue
       control_tail <= '0;
       control_count <= '0;
       control_used <= '0;
+      long_count <= '0;
       older <= '0;
       serving <= '0;
       held_data <= '0;
@@ -152,6 +160,7 @@ module trim_queue
         control_count <= control_count + 1'b1;
         control_used <= control_used + share(cfg.control_in_bytes, header.len);
       end
+      long_count <= long_count + LA'(long_comes);
     end else begin
       if (next && both) round <= data_first ? '0 : round + 1'b1;
       if (control_next) begin
@@ -159,6 +168,7 @@ module trim_queue
         control_count <= control_count - 1'b1;
         control_used <= control_used - leaving_control;
       end
+      long_count <= long_count - LA'(long_leaves);
       if (data_next) begin
         data_head <= data_head + 1'b1;
         data_count <= data_count - 1'b1;

@@ -22,6 +22,8 @@ int line_rate(int argc, char** argv);
 
 namespace {
 constexpr uint64_t STALL_CYCLES = 2000000;
+// A port listens again within so many cycles, whatever the lines do.
+constexpr uint32_t DEAF_CYCLES = 500;
 
 // As in crates/hardware/src/agreement/profile.rs.
 enum Pace : uint8_t { FULL, PAUSES, STOPS };
@@ -71,6 +73,7 @@ struct Port {
   size_t at = 0;        // byte of the first frame
   uint32_t gap = 0;     // cycles to wait
   bool valid = false;   // a beat is offered
+  uint32_t deaf = 0;    // cycles for which it has not been taken
   std::vector<uint8_t> leaving;
   uint32_t paused = 0;  // cycles for which the line takes nothing
 };
@@ -189,6 +192,8 @@ class Bench : Simulated {
     bool active = in || out || top->rx_valid || top->tx_valid || top->routed_valid || !ended;
     for (int p = 0; p < PORTS; p++) {
       if (in >> p & 1) accept(ports[p]);
+      else if (ports[p].valid && ++ports[p].deaf > DEAF_CYCLES)
+        fail("port " + std::to_string(p) + " has not listened for " + std::to_string(DEAF_CYCLES) + " cycles");
       if (out >> p & 1) collect(p);
     }
     if (in || out || (top->rx_valid == 0 && ended)) moved = cycles;
@@ -201,6 +206,7 @@ class Bench : Simulated {
 
   static void accept(Port& port) {
     port.valid = false;
+    port.deaf = 0;
     port.at += BEAT;
     if (port.at < port.frames.front().bytes.size()) return;
     port.at = 0;

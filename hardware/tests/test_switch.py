@@ -180,6 +180,22 @@ async def a_trim_leaves_bytes_of_its_own_frame_only(dut: Any) -> None:
     assert all(one[40:] == whole[40:128] for one in headers)
 
 
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_line_that_stands_still_leaves_memory_to_the_others(dut: Any) -> None:
+    """Of long control frames one is in service and three wait; the others are dropped and counted."""
+    await start(dut)
+    long, count = frame(1, 11, 1436), 60
+    for _ in range(count):
+        await send(dut, long)
+    whole = frame(2, 3, 1436)
+    collected = cocotb.start_soon(collect(dut, 2, 8000))
+    for _ in range(count):
+        await send(dut, whole)
+    assert await collected == [whole] * count
+    assert await counter(dut, 1, 8) == count - 4
+    assert await collect(dut, 1) == [long] * 4
+
+
 @cocotb.test()
 async def the_artifacts_layout_is_trimmed_to_54_bytes(dut: Any) -> None:
     """IP protocol 199: 40 bytes of IP are left, with the NDP checksum zero; flags of an ACK go first."""

@@ -237,7 +237,7 @@ impl Frames {
         let share = self.profile.control_share;
         match self.chance.below(100) {
             kind if kind < share => {
-                let long = if self.one_in(30) { self.payload_len() } else { 0 };
+                let long = if self.one_in(self.profile.long_control) { self.payload_len() } else { 0 };
                 self.datagram(port, 11, long)
             }
             kind if kind < share + 6 => self.datagram(port, 7, 0),

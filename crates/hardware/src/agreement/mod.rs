@@ -2,12 +2,13 @@
 //!
 //! The simulated RTL runs freely, with its own backpressure and random numbers. It reports its actions in order: which frame
 //! it offered to which queues with which coin, and when frames went into service and left. The software switch
-//! (`pullnet_switch`, with the discipline of the simulator) follows that order. All consequences are compared: verdicts,
+//! (`pullnet_switch`, with the discipline of the simulator; [`RtlTrim`] has one limit more) follows that order. All consequences are compared: verdicts,
 //! every byte that leaves, the order of frames, counters.
 
 mod frames;
 mod layout;
 mod profile;
+mod queue;
 mod reference;
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use pullnet_qdisc::{Discipline, DropTail, Trim};
+use pullnet_qdisc::{Discipline, DropTail};
 use pullnet_switch::Slot;
 use thiserror::Error;
 
@@ -23,6 +24,7 @@ pub use frames::{Frames, Given, LONGEST};
 pub use layout::Layout;
 pub(crate) use layout::checksum;
 pub use profile::{FIXED, PORTS, PROFILES, Pace, Profile, REFERENCE_PROFILES, ROUTES, Room, Route, mac};
+pub use queue::RtlTrim;
 pub use reference::{Disagreement, Reference, Report, Tally};
 
 /// Longest message of a simulation that is shown. Bytes.
@@ -83,7 +85,7 @@ fn talk<I: Iterator<Item = (usize, Given)>>(
         scope.spawn(move || write_input(BufWriter::new(to), profile, seed, frames()).ok());
         let from = BufReader::new(from);
         if profile.trims {
-            follow(from, Reference::<Trim<_>>::new(profile, &profile.trim()), frames())
+            follow(from, Reference::<RtlTrim<_>>::new(profile, &profile.trim()), frames())
         } else {
             follow(from, Reference::<DropTail<_>>::new(profile, &profile.drop_tail()), frames())
         }

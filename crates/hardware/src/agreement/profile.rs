@@ -72,6 +72,8 @@ pub struct Profile {
     pub short: bool,
     /// Percentage of control frames.
     pub control_share: u32,
+    /// One in so many control frames has a payload.
+    pub long_control: u32,
     /// Whether the forwarding table has [`ROUTES`].
     pub routed: bool,
     /// Whether frames are in the format of the NDP paper's artifact.
@@ -96,6 +98,7 @@ const BASE: Profile = Profile {
     unknown: 0,
     short: false,
     control_share: 20,
+    long_control: 30,
     routed: false,
     artifact: false,
     trims: true,
@@ -118,7 +121,7 @@ pub const REFERENCE_PROFILES: [Profile; 3] = [
 ];
 
 /// Profiles of the trimming switch; together they cover every part of the rule.
-pub const PROFILES: [Profile; 9] = [
+pub const PROFILES: [Profile; 10] = [
     BASE,
     Profile {
         name: "returns",
@@ -178,6 +181,16 @@ pub const PROFILES: [Profile; 9] = [
         unknown: 95,
         short: true,
         control_share: 5,
+        ..BASE
+    },
+    // All queues fill with frames of several cells: control, whole data, and headers of flooded data.
+    Profile {
+        name: "long",
+        pace: Pace::Stops,
+        incast: 20,
+        unknown: 20,
+        control_share: 50,
+        long_control: 2,
         ..BASE
     },
 ];
