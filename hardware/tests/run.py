@@ -21,7 +21,7 @@ def main() -> None:
     for top, module, parameters in benches:
         build = HARDWARE / "build" / f"cocotb-{top}"
         runner = get_runner("verilator")
-        arguments = ["-Wno-fatal", "-O3", "--x-assign", "fast", "--output-split", "0"]
+        arguments = ["--assert", "-DCHECKS", "-Wno-fatal", "-O3", "--x-assign", "fast", "--output-split", "0"]
         extra = [HERE / "queue_bench.sv"] if top == "queue_bench" else []
         runner.build(
             sources=[*sources, *extra],
