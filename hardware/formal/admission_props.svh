@@ -4,6 +4,19 @@
   always_ff @(posedge clk) past <= 1'b1;
   always_comb if (!past) assume (rst);
 
+`ifdef BROKEN
+  // A failure is found sooner where every frame is flooded, and where tickets say what they are and where they lie alone.
+  always_comb begin
+    assume (cfg == config_t'{flood: 1'b1, send_back: 1'b1, default: '0} && fixed == '0 && routes == '0);
+    for (int p = 0; p < PORTS; p++) begin
+      assume (in[p] == ticket_t'{bad: in[p].bad, frame: in[p].frame, default: '0});
+      assume (in[p].frame == frame_t'{head: in[p].frame.head, body: in[p].frame.body, has_body: in[p].frame.has_body,
+          kind: in[p].frame.kind, default: '0});
+      assume (victim[p] == offered[p]);
+    end
+  end
+`endif
+
   // Tickets that were granted, and those whose last offer was made.
   logic [6:0] came, went;
   always_ff @(posedge clk) begin
@@ -31,6 +44,40 @@
   always_comb
     for (int p = 0; p < PORTS; p++)
       if (enqueue[p] && offered[p].kind == RETURNED) assume (verdict[p] != SENT_BACK);
+
+  // One first cell and one payload are followed from the verdict on: headers that are sent back come round, and what is dropped
+  // or cut gives its cells back, each once. That the two queues behind give what was put in is proved of short_fifo.
+  logic [5:0] sent_back, came_round;
+  logic [1:0] to_return, to_release, to_release_body;  // verdicts about the followed ones, and what did not follow from them yet
+  cell_t which, which_body;
+  logic drops, returns, is_which8, has_which_body8;
+  always_comb begin
+    drops = valid7 && (order7.to_queue == 0 || result.verdict == DATA_FULL || result.verdict == CONTROL_FULL);
+    returns = valid7 && order7.to_queue != 0 && result.verdict == SENT_BACK;
+    is_which8 = valid8 && victim8.head == which;
+    has_which_body8 = valid8 && victim8.has_body && victim8.body == which_body;
+  end
+  always_ff @(posedge clk) begin
+    which <= which;
+    which_body <= which_body;
+    if (rst) begin
+      sent_back <= '0;
+      came_round <= '0;
+      to_return <= '0;
+      to_release <= '0;
+      to_release_body <= '0;
+    end else begin
+      sent_back <= sent_back + 6'(returns);
+      came_round <= came_round + 6'(round_take);
+      to_return <= to_return + 2'(returns && result.victim.head == which)
+          - 2'(round_in_valid && round_in_ready && round_in.frame.head == which);
+      to_release <= to_release + 2'(drops && result.victim.head == which)
+          - 2'(release8_valid && release8_ready && release8.has_head && release8.head == which);
+      to_release_body <= to_release_body
+          + 2'((drops || (valid7 && result.cut)) && result.victim.has_body && result.victim.body == which_body)
+          - 2'(release8_valid && release8_ready && release8.has_body && release8.body == which_body);
+    end
+  end
 
   // Bad frames go nowhere, and none goes back to where it came from.
   function automatic logic well_bound(input bound_t to);
@@ -114,6 +161,10 @@
       assert (order7.to_queue == 0 || result.verdict != SENT_BACK);
     returns_find_room: assert (7'(round.held) + may_return <= 7'(RETURNS));
     round_is_counted: assert (round_valid == (round.held != 0) && (!round_take || round_valid));
+    headers_come_round: assert (sent_back == came_round + 6'(round.held) + 6'(valid8 && back8) + 6'(back9)
+        && to_return == 2'(is_which8 && back8) + 2'(back9 && frame9.head == which));
+    dropped_cells_come_free: assert (to_release == 2'(is_which8 && dropped8)
+        && to_release_body == 2'(has_which_body8 && (dropped8 || cut8)));
     no_queue_overflows: assert ((!release8_valid || release8_ready) && (!valid_bound || bound_ready)
         && (!step || (now & ~offer_ready) == 0) && (!round_in_valid || round_in_ready));
     reached: cover (leave4 && bound4.mask != now);

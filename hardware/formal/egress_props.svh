@@ -98,6 +98,23 @@
     else distance = behind_it + (rewriter.behind_valid ? 8'd0 : 8'(NEAREST));
   end
 
+  // A first cell and a payload are followed from the queue on: each is given back once, behind its last read.
+  cell_t cell_given, body_given;
+  logic [1:0] held_cell, held_body;
+  always_ff @(posedge clk) begin
+    cell_given <= cell_given;
+    body_given <= body_given;
+    if (rst) begin
+      held_cell <= '0;
+      held_body <= '0;
+    end else begin
+      held_cell <= held_cell + 2'(service == COMING && frame.head == cell_given)
+          - 2'(release_valid && release_ready && released.has_head && released.head == cell_given);
+      held_body <= held_body + 2'(service == COMING && frame.has_body && frame.body == body_given)
+          - 2'(release_valid && release_ready && released.has_body && released.body == body_given);
+    end
+  end
+
   // The newest beat: if its frame goes on, more of it is still to be read.
   logic newest_goes_on;
   always_comb begin
@@ -137,6 +154,11 @@
     service_ends_before: if (serves) assert (service == WAITING || service == READ);
     potential_falls: if (follows)
       assert (32'(age) + EACH * 32'(owed) + 32'(distance) <= BOUND && 32'(distance) <= FARTHEST);
+    cells_are_given_back: assert (held_cell == 2'(service == WAITING && upcoming.head == cell_given)
+        + 2'(reading && held.head == cell_given) + 2'(release_valid && released.has_head && released.head == cell_given)
+        && held_body == 2'(service == WAITING && upcoming.has_body && upcoming.body == body_given)
+        + 2'(reading && held.has_body && held.body == body_given)
+        + 2'(release_valid && released.has_body && released.body == body_given));
     // Every accepted frame leaves within a bound.
     frame_leaves_within_bound: if (follows) assert (32'(age) < BOUND);
     reached: cover (follows && owed == 1 && leaves && !serves);

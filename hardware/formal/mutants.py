@@ -55,7 +55,31 @@ MUTANTS = [
         "to_control = control || trims;",
     ),
     ("header_plan", "leaves the old length in the checksum", "{8'b0, ~frame.ip_len} + ", ""),
-    ("releaser", "gives a payload back too early", "count == 2'(COPIES - 1)", "count == 2'(COPIES - 2)"),
+    (
+        "trim_queue",
+        "keeps the payload of what it trims",
+        "header.has_body = 1'b0;",
+        "header.has_body = loser.has_body;",
+    ),
+    (
+        "trim_queue",
+        "takes any number of long control frames",
+        " && !(in_fit.is_long && long_count == LA'(LONG_CONTROL));",
+        ";",
+    ),
+    ("releaser", "gives a payload back too early", "count.bodies == 2'(COPIES - 1)", "count.bodies == 2'(COPIES - 2)"),
+    (
+        "releaser",
+        "gives a first cell back with its payload",
+        "now.has_head && (!now.shared || final_head)",
+        "(!now.shared || final_head)",
+    ),
+    (
+        "egress",
+        "keeps the first cell of what it sends",
+        "'{held.head, held.body, 1'b1, held.has_body, held.shared}",
+        "'{held.head, held.body, 1'b0, held.has_body, held.shared}",
+    ),
     ("egress", "begins a cell without room for it", "room_then >= ($clog2(DEPTH) + 1)'(BANKS)", "room_then != 0"),
     (
         "egress",
@@ -78,6 +102,9 @@ MUTANTS = [
         "leave4 = step && (mask4 & ~now) == 0;",
         "leave4 = valid4;",
     ),
+    ("admission", "loses headers that are sent back", "round_in_valid = back9;", "round_in_valid = 1'b0;"),
+    ("admission", "keeps first cells of what is dropped", "release8.has_head = dropped8;", "release8.has_head = 1'b0;"),
+    ("admission", "keeps payloads of what is cut", "(dropped8 || cut8);", "dropped8;"),
     (
         "admission",
         "forgets an offer that a queue does not take",

@@ -60,9 +60,10 @@ def properties(module: str) -> tuple[list[str], list[str]]:
 
 
 def defines(module: str, mode: str) -> str:
-    """Options that say which properties are read, and whether examples are sought."""
+    """Options that say which properties are read, and whether the input is narrowed to find something sooner."""
     names = ["FORMAL_LARGE"] if module in LARGE else ["FORMAL", *["PART"] * (module in PARTS)]
-    return "".join(f"-D {name}=1 " for name in [*names, *["COVER"] * (mode == "cover")])
+    narrow = {"cover": ["COVER"], "bmc": ["BROKEN"]}.get(mode, [])
+    return "".join(f"-D {name}=1 " for name in [*names, *narrow])
 
 
 def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = None) -> tuple[str, float]:

@@ -68,7 +68,16 @@
   logic follow_data, follow_control;
   logic [DA:0] data_ahead;
   logic [CA:0] control_ahead;
-  logic [9:0] secret_data, secret_control;
+  // Where its bytes lie.
+  typedef struct packed {
+    cell_t head;
+    cell_t body;
+    logic has_body;
+  } place_t;
+  function automatic place_t place_of(input frame_t one);
+    place_of = '{one.head, one.body, one.has_body};
+  endfunction
+  place_t secret_data, secret_control;
   logic pick_data, pick_control;
   logic [5:0] when_data, when_control;
   assign pick_data = came == when_data;
@@ -85,13 +94,13 @@
       if (push_data && pick_data && (!follow_data || replaced)) begin
         follow_data <= 1'b1;
         data_ahead <= swap ? data_count - 1'b1 : data_count;
-        secret_data <= in.head;
+        secret_data <= place_of(in);
       end else if (replaced || (data_next && data_ahead == 0)) follow_data <= 1'b0;
       else if (data_next && follow_data) data_ahead <= data_ahead - 1'b1;
       if (push_control && pick_control && !follow_control) begin
         follow_control <= 1'b1;
         control_ahead <= control_count;
-        secret_control <= header.head;
+        secret_control <= place_of(header);
       end else if (control_next && control_ahead == 0) follow_control <= 1'b0;
       else if (control_next && follow_control) control_ahead <= control_ahead - 1'b1;
     end
@@ -161,12 +170,12 @@
     no_two_data: if (data_before && next_valid && control_count != 0) assert (control_next);
     // Order within a class, and content.
     data_place: if (follow_data)
-      assert (data_ahead < data_count && data_words[DA'(data_head + DA'(data_ahead))].head == secret_data);
+      assert (data_ahead < data_count && place_of(data_words[DA'(data_head + DA'(data_ahead))]) == secret_data);
     control_place: if (follow_control)
       assert (control_ahead < control_count
-          && control_words[CA'(control_head + CA'(control_ahead))].head == secret_control);
-    data_in_order: if (data_left) assert (out.head == secret_data);
-    control_in_order: if (control_left) assert (out.head == secret_control);
+          && place_of(control_words[CA'(control_head + CA'(control_ahead))]) == secret_control);
+    data_in_order: if (data_left) assert (place_of(out) == secret_data);
+    control_in_order: if (control_left) assert (place_of(out) == secret_control);
     // Every accepted frame leaves within a bound.
     data_leaves: if (served_data && follow_data) assert (data_bound < data_bound_before);
     control_leaves: if (served_control && follow_control) assert (control_bound < control_bound_before);

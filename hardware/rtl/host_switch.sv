@@ -49,7 +49,9 @@ module host_switch
     output verdict_t offer_verdict,
     output logic offer_coin,
     output logic [PORTS-1:0] taken,      // a frame goes into service
-    output logic [PORTS-1:0] done        // the one before has left
+    output logic [PORTS-1:0] done,       // the one before has left
+    output cell_t heads_out,             // first cells, and places for payloads, that are not free
+    output cell_t bodies_out
 );
   localparam int BANKS = beats_of_cell(W);
   localparam int B = $clog2(BANKS);
@@ -175,6 +177,11 @@ module host_switch
         .cut(offer_cut), .marked(offer_marked), .held_data(held_data[p]), .held_control(held_control[p]),
         .address(counter_address[4:0]), .value(counted[p])
     );
+  end
+
+  always_ff @(posedge clk) begin
+    heads_out <= rst ? '0 : heads_out + cell_t'(head_gnt != 0) - cell_t'(back_head_valid);
+    bodies_out <= rst ? '0 : bodies_out + cell_t'(body_gnt != 0) - cell_t'(back_body_valid);
   end
 
   always_ff @(posedge clk) begin

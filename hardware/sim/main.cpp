@@ -96,6 +96,10 @@ class Bench : Simulated {
       if (cycles - moved > STALL_CYCLES) fail("no beat has moved for " + std::to_string(STALL_CYCLES) + " cycles");
     }
     if (held) fail("a frame was offered to fewer queues than it was routed to");
+    // An empty switch keeps cells for the next frames ready at each port: two first ones and one place for a payload.
+    if (top->heads_out != 2 * PORTS || top->bodies_out != PORTS)
+      fail("of an empty switch " + std::to_string(top->heads_out) + " first cells and " + std::to_string(top->bodies_out) +
+           " places for payloads are not free, " + std::to_string(2 * PORTS) + " and " + std::to_string(PORTS) + " at its ports");
     counters();
     put('E');
     put(cycles);
@@ -111,7 +115,7 @@ class Bench : Simulated {
   bool held = false;
   uint8_t from = 0, mask = 0, done_mask = 0, coins = 0;
   uint16_t verdicts = 0;
-  std::vector<std::pair<char, uint8_t>> later;
+  std::string later;  // records that come behind the one of this frame
 
   void read_frames() {
     auto wants = [this] {
@@ -220,11 +224,12 @@ class Bench : Simulated {
     const auto* beat = reinterpret_cast<const uint8_t*>(&top->tx_data[p * WORDS]);
     port.leaving.insert(port.leaving.end(), beat, beat + used);
     if (!last) return;
-    put('O');
-    put(static_cast<uint8_t>(p));
-    put(static_cast<uint16_t>(port.leaving.size()));
-    put(port.leaving.data(), port.leaving.size());
+    size_t size = port.leaving.size();
+    std::string record{'O', static_cast<char>(p), static_cast<char>(size), static_cast<char>(size >> 8)};
+    record.append(port.leaving.begin(), port.leaving.end());
     port.leaving.clear();
+    // Its service may have ended behind the record of the frame that is being offered.
+    tell(record, !later.empty());
   }
 
   // A frame that goes to several queues is offered over several cycles. For the reference it is one event, so what happens
@@ -245,8 +250,9 @@ class Bench : Simulated {
       verdicts |= static_cast<uint16_t>(top->offer_verdict << (3 * top->offer_port));
     }
     for (uint8_t p = 0; p < PORTS; p++) {
-      if (top->done >> p & 1) tell('D', p);
-      if (top->taken >> p & 1) tell('T', p);
+      bool offered = held && done_mask >> p & 1;
+      if (top->done >> p & 1) tell({'D', static_cast<char>(p)}, offered);
+      if (top->taken >> p & 1) tell({'T', static_cast<char>(p)}, offered);
     }
     if (held && done_mask == mask) {
       held = false;
@@ -255,19 +261,14 @@ class Bench : Simulated {
       put(mask);
       put(verdicts);
       put(coins);
-      for (auto [what, port] : later) tell_now(what, port);
+      put(later.data(), later.size());
       later.clear();
     }
   }
 
-  void tell(char what, uint8_t port) {
-    if (held && done_mask >> port & 1) later.emplace_back(what, port);
-    else tell_now(what, port);
-  }
-
-  static void tell_now(char what, uint8_t port) {
-    put(what);
-    put(port);
+  void tell(const std::string& record, bool behind) {
+    if (behind) later += record;
+    else put(record.data(), record.size());
   }
 
   void counters() {

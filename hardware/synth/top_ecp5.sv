@@ -36,6 +36,6 @@ module top_ecp5
       .tx_last(to_pin[32+2*PORTS+:PORTS]), .tx_empty(to_pin[32+3*PORTS+:PORTS*E]),
       .tx_data(to_pin[32+PORTS*(3+E)+:PORTS*W]),
       .routed_valid(), .routed_from(), .routed_to(), .offer_valid(), .offer_port(), .offer_verdict(), .offer_coin(),
-      .taken(), .done()
+      .taken(), .done(), .heads_out(), .bodies_out()
   );
 endmodule
