@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable
 from functools import partial
@@ -304,3 +306,89 @@ def test_a_loop_over_a_listener_goes_on_when_the_application_is_full(daemons: tu
                     break
 
     asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
+
+
+FEW_DESCRIPTORS = """
+import asyncio, resource, sys
+from pathlib import Path
+from pullnet import host
+from pullnet.errors import HostError
+from pullnet.host import aio
+
+kind, socket, to = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+async def same(request):
+    return request.body
+
+if kind == "aio":
+    asyncio.run(aio.connect(socket).serve(7, same))
+elif kind == "threads":
+    host.serve(7, lambda request: request.body, socket=socket, workers=64)
+else:
+    stack = host.connect(socket)
+    taken = []
+    try:
+        while True:
+            taken.append(open("/dev/null"))
+    except OSError:
+        pass
+    # The first call has no room for any of the three descriptors of a stream, the next ones for one and for two.
+    for _ in range(3):
+        try:
+            stack.call(to, 7, b"x", 0, 30.0)
+        except HostError as error:
+            print(error.code, error)
+        taken.pop().close()
+    print(stack.call(to, 7, b"abc", 0, 30.0))
+"""
+
+
+def few_descriptors(kind: str, daemon: Daemon, to: Daemon) -> subprocess.Popen[str]:
+    """An application that may have 64 file descriptors."""
+    command = [sys.executable, "-c", FEW_DESCRIPTORS, kind, str(daemon.socket), to.address]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("kind", ["aio", "threads"])
+def test_a_server_without_file_descriptors_loses_no_stream(daemons: tuple[Daemon, Daemon], kind: str) -> None:
+    async def talk(serving: subprocess.Popen[str]) -> None:
+        here = aio.connect(daemons[0].socket)
+        while not any(one["listeners"] for one in host.status(daemons[1].socket)["applications"]):
+            assert serving.poll() is None
+            await asyncio.sleep(0.01)
+        # More than it has file descriptors for.
+        streams = [here.open(daemons[1].address, SERVICE) for _ in range(50)]
+        for stream in streams:
+            await stream.write(b"x")
+        assert serving.stderr is not None
+        line = await asyncio.to_thread(serving.stderr.readline)
+        assert "no file descriptors left" in line
+        assert "RLIMIT_NOFILE" in line
+        # The streams that it has go on, and make room for the others.
+        for stream in streams:
+            await stream.write_last(b"y")
+        assert await asyncio.gather(*(stream.read_to_end() for stream in streams)) == [b"xy"] * len(streams)
+        assert serving.poll() is None
+
+    with few_descriptors(kind, daemons[1], daemons[1]) as serving:
+        try:
+            asyncio.run(asyncio.wait_for(talk(serving), WATCHDOG_S))
+        finally:
+            serving.kill()
+
+
+def test_a_caller_without_file_descriptors_keeps_its_connection(daemons: tuple[Daemon, Daemon]) -> None:
+    async def serve(calling: subprocess.Popen[str]) -> tuple[str, str]:
+        serving = asyncio.create_task(aio.connect(daemons[1].socket).serve(SERVICE, reverse))
+        said = await asyncio.to_thread(calling.communicate)
+        serving.cancel()
+        return said
+
+    calling = few_descriptors("caller", *daemons)
+    said, wrong = asyncio.run(asyncio.wait_for(serve(calling), WATCHDOG_S))
+    assert (calling.returncode, wrong) == (0, "")
+    *refused, answer = said.splitlines()
+    assert len(refused) == 3
+    assert all(line.startswith("full ") and "no file descriptors left" in line for line in refused)
+    assert answer == "b'cba'"

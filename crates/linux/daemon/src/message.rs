@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::failure;
 
 /// Version of these messages and of the shared memory. Both sides must have the same.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Longest message. Bytes.
 pub(crate) const LONGEST: usize = 64 << 10;
@@ -29,10 +29,13 @@ pub(crate) enum Request {
     Connect { to: SocketAddr, service: u16, priority: u8 },
     /// Makes a listener.
     Listen { service: u16 },
-    /// Accepts a stream of listener `channel`.
-    Accept { channel: u64 },
+    /// Accepts a stream of listener `channel`. Without `new` it stays queued if it needs a new memory: the application has no
+    /// file descriptors left.
+    Accept { channel: u64, new: bool },
     /// Sets the priority of the pulls of stream `channel`.
     Prefer { channel: u64, priority: u8 },
+    /// Resets stream `channel`, or ends the listener: its descriptors did not arrive. No other channel gets its memory.
+    Discard { channel: u64 },
     /// Requests the status of stream `channel`.
     Info { channel: u64 },
     /// Requests the status of the daemon.

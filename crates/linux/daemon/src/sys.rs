@@ -1,5 +1,6 @@
 //! System calls. Every result is checked; memory is passed as references, and the call is told their length.
 
+use std::collections::VecDeque;
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -98,8 +99,16 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, out: &mut [u8]) -> io::Result<usize> {
     counted(unsafe { libc::recv(fd.as_raw_fd(), out.as_mut_ptr().cast(), out.len(), libc::MSG_DONTWAIT) })
 }
 
-/// As [`receive`], and adds the file descriptors to `fds`.
-pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<OwnedFd>) -> io::Result<usize> {
+/// File descriptors that came with messages.
+#[derive(Default, Debug)]
+pub(crate) struct Received {
+    pub fds: VecDeque<OwnedFd>,
+    /// The kernel dropped some: this process had no numbers left for them.
+    pub truncated: bool,
+}
+
+/// As [`receive`], and adds the file descriptors to `received`.
+pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], received: &mut Received) -> io::Result<usize> {
     let mut control = Control([0; 48]);
     let mut piece = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: out.len() };
     // SAFETY: `msghdr` is integers and pointers that may be null.
@@ -111,6 +120,7 @@ pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<Own
     let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
     // SAFETY: every pointer in `message` points to memory that outlives the call and has the length that is said.
     let got = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &mut message, flags) })?;
+    received.truncated |= message.msg_flags & libc::MSG_CTRUNC != 0;
     // SAFETY: the kernel has set the length of the control messages, which lie in a buffer of ours that is alive; the
     // numbers in them are file descriptors without another owner.
     unsafe {
@@ -119,12 +129,19 @@ pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<Own
             if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
                 let count = (header.cmsg_len - libc::CMSG_LEN(0) as usize) / size_of::<RawFd>();
                 let data = libc::CMSG_DATA(header).cast::<RawFd>();
-                fds.extend((0..count).map(|at| OwnedFd::from_raw_fd(data.add(at).read_unaligned())));
+                let numbers = (0..count).map(|at| data.add(at).read_unaligned());
+                received.fds.extend(numbers.map(|number| OwnedFd::from_raw_fd(number)));
             }
             at = libc::CMSG_NXTHDR(&message, header);
         }
     }
     Ok(got)
+}
+
+/// Checks that this process can have `count` more file descriptors, by copies of `fd`.
+pub(crate) fn check_room(fd: BorrowedFd<'_>, count: usize) -> io::Result<()> {
+    let copies: io::Result<Vec<_>> = (0..count).map(|_| fd.try_clone_to_owned()).collect();
+    copies.map(drop)
 }
 
 /// Waits until `fd` becomes readable or its other side is gone, for `timeout` at most. Returns whether anything happened.

@@ -1,6 +1,5 @@
 //! The control socket, as the application sees it.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
@@ -15,7 +14,7 @@ use pullnet_host::StreamError;
 use super::turn::gone;
 use crate::failure::{Asked, decode};
 use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
-use crate::sys;
+use crate::sys::{self, Received};
 
 /// Timeout of an answer. The daemon answers within microseconds unless it is stopped, or the machine is overloaded.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,7 +33,7 @@ pub(super) struct Welcome {
 pub(super) struct Control {
     socket: UnixStream,
     decoder: Decoder,
-    fds: VecDeque<OwnedFd>,
+    received: Received,
     /// An answer may be missing, so that the next one would be taken for it.
     broken: bool,
 }
@@ -46,9 +45,9 @@ fn stopped(text: String) -> StreamError {
 impl Control {
     /// Connects, and sends the greeting. Returns the memory and the doorbell of the session too.
     pub fn open(path: &Path) -> Result<(Self, Welcome, OwnedFd, OwnedFd), StreamError> {
-        let socket = UnixStream::connect(path).map_err(|error| stopped(why(path, &error)))?;
-        let (decoder, fds) = (Decoder::default(), VecDeque::new());
-        let mut control = Self { socket, decoder, fds, broken: false };
+        let socket = UnixStream::connect(path).map_err(|error| of_kernel(&error, why(path, &error)))?;
+        let (decoder, received) = (Decoder::default(), Received::default());
+        let mut control = Self { socket, decoder, received, broken: false };
         let nobody = Asked { own: [0, 0, 0, 0].into(), peer: None, service: 0 };
         let answer = control.ask(&Request::Hello { version: VERSION }, &nobody);
         let answer = answer.map_err(|error| match control.broken {
@@ -75,6 +74,8 @@ impl Control {
             return Err(gone());
         }
         self.broken = true;
+        // Descriptors of an earlier answer that could not be used.
+        self.received = Received::default();
         // A daemon that rejects the connection may have sent the reason and closed before reading the request.
         let sent = self.socket.write_all(&encode(request));
         let answer = self.answer()?;
@@ -94,8 +95,8 @@ impl Control {
             if let Some(answer) = self.decoder.next().map_err(|error| stopped(error.to_string()))? {
                 return Ok(answer);
             }
-            let (mut bytes, mut fds) = ([0; 4096], Vec::new());
-            match sys::receive_with(self.socket.as_fd(), &mut bytes, &mut fds) {
+            let mut bytes = [0; 4096];
+            match sys::receive_with(self.socket.as_fd(), &mut bytes, &mut self.received) {
                 Ok(0) => return Err(gone()),
                 Ok(long) => self.decoder.add(&bytes[..long]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock && looks < LOOKS => looks += 1,
@@ -103,7 +104,6 @@ impl Control {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(gone()),
             }
-            self.fds.extend(fds);
         }
     }
 
@@ -115,9 +115,15 @@ impl Control {
         }
     }
 
-    /// Returns the next file descriptor received.
+    /// Returns the next file descriptor of the latest answer.
+    ///
+    /// # Errors
+    /// [`StreamError::Full`] if this process had no room for it.
     pub fn fd(&mut self) -> Result<OwnedFd, StreamError> {
-        self.fds.pop_front().ok_or_else(|| self.nonsense())
+        self.received.fds.pop_front().ok_or_else(|| match self.received.truncated {
+            true => NO_DESCRIPTORS,
+            false => self.nonsense(),
+        })
     }
 
     /// The error for an answer that does not fit the request.
@@ -133,6 +139,19 @@ impl Control {
         let (mut bytes, file) = (vec![0; long], File::from(self.fd()?));
         file.read_exact_at(&mut bytes, 0).map_err(|error| stopped(error.to_string()))?;
         String::from_utf8(bytes).map_err(|_| self.nonsense())
+    }
+}
+
+/// The error for a process that can open no more files. It passes when some are closed.
+const NO_DESCRIPTORS: StreamError = StreamError::Full(
+    "the process has no file descriptors left: close streams, or raise RLIMIT_NOFILE, as `ulimit -n` does",
+);
+
+/// The error for a file descriptor that the kernel did not make; `text` unless there was no room for it.
+pub(super) fn of_kernel(error: &std::io::Error, text: String) -> StreamError {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => NO_DESCRIPTORS,
+        _ => stopped(text),
     }
 }
 

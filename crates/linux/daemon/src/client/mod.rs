@@ -9,6 +9,7 @@ mod turn;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ use crate::message::{Answer, Form, Request};
 use crate::share::{Channel, Session, Verdict};
 use crate::sys;
 use channel::{Client, Given, Patience};
-use control::{Control, Welcome};
+use control::{Control, Welcome, of_kernel};
 pub use poll::Doorbells;
 use turn::Turn;
 
@@ -49,9 +50,12 @@ struct Held {
     /// Streams by slot.
     streams: Vec<Option<Arc<Client>>>,
     listeners: BTreeMap<u16, Arc<Client>>,
-    /// Memories by number, used or not.
+    /// Memories by number, used or not; `None`: no other channel gets it.
     given: Vec<Option<Arc<Given>>>,
 }
+
+/// Number of file descriptors that come with a new memory.
+const OF_MEMORY: usize = 3;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -122,7 +126,10 @@ impl DaemonStack {
             Answer::Nothing => return Ok(None),
             _ => return Err(control.nonsense()),
         };
-        let given = self.given(&mut control, memory)?;
+        let given = self.given(&mut control, memory).inspect_err(|_| {
+            // An error means that the daemon is gone, which the next request reports as well.
+            let _ = control.ask(&Request::Discard { channel: name }, &asked);
+        })?;
         let asked = Asked { peer: asked.peer.or(peer), ..asked };
         Ok(Some(Arc::new(Client::new((name, slot, memory), asked, given))))
     }
@@ -133,9 +140,11 @@ impl DaemonStack {
         if let Some(Some(given)) = held.given.get(number) {
             return Ok(Arc::clone(given));
         }
-        if number > held.given.len() {
+        if number != held.given.len() {
             return Err(control.nonsense());
         }
+        // The daemon counts it, also if it cannot be used.
+        held.given.push(None);
         let [memory, readable, writable] = [control.fd()?, control.fd()?, control.fd()?];
         if !sys::is_sealed(&memory, Channel::long(self.welcome.ring)) {
             return Err(control.nonsense());
@@ -144,7 +153,7 @@ impl DaemonStack {
         let channel = channel.map_err(|error| StreamError::Stopped(error.to_string()))?;
         let [readable, writable] = [readable, writable].map(|doorbell| Turn::new(doorbell.into()));
         let given = Arc::new(Given { channel, readable, writable });
-        held.given.push(Some(Arc::clone(&given)));
+        held.given[number] = Some(Arc::clone(&given));
         Ok(given)
     }
 
@@ -190,11 +199,31 @@ impl DaemonStack {
         self.let_go(&client, verdict);
     }
 
-    /// Takes a stream that was announced to `listener`. `None`: the stream is gone again.
-    fn take(&self, listener: &Client) -> Result<Option<StreamId>, StreamError> {
-        let taken = self.channel(&Request::Accept { channel: listener.name }, listener.asked);
+    /// Takes a stream that was announced to `listener`. `None`: the stream is gone again. The caller is going to make `more`
+    /// file descriptors for it.
+    fn take(&self, listener: &Client, more: usize) -> Result<Option<StreamId>, StreamError> {
+        let taken = self.request_stream(listener, more);
         listener.owed.store(taken.is_err(), Ordering::Relaxed);
         Ok(taken?.map(|client| self.keep(client)))
+    }
+
+    /// Requests the next stream of `listener`. It stays queued while the process has no room for its file descriptors: a
+    /// stream whose descriptors do not arrive would be lost.
+    fn request_stream(&self, listener: &Client, more: usize) -> Result<Option<Arc<Client>>, StreamError> {
+        let room = self.check_room(OF_MEMORY + more);
+        if room.is_err() {
+            self.check_room(more)?;
+        }
+        let request = Request::Accept { channel: listener.name, new: room.is_ok() };
+        match self.channel(&request, listener.asked) {
+            Err(StreamError::Full(_)) if room.is_err() => room.map(|()| None),
+            answer => answer,
+        }
+    }
+
+    /// Checks that the process has room for `count` more file descriptors.
+    fn check_room(&self, count: usize) -> Result<(), StreamError> {
+        sys::check_room(self.doorbell.as_fd(), count).map_err(|error| of_kernel(&error, error.to_string()))
     }
 }
 
@@ -213,7 +242,7 @@ impl Stack for DaemonStack {
 
     fn accept(&self, service: u16, timeout: Timeout) -> Result<StreamId, StreamError> {
         let listener = self.listener(service)?;
-        listener.wait_down(self.patience(timeout), || self.try_accept(&listener))
+        listener.wait_down(self.patience(timeout), || self.try_accept(&listener, 0))
     }
 
     fn connect(&self, to: SocketAddr, service: u16, options: StreamOptions) -> Result<StreamId, StreamError> {

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use pullnet_host::{Stack, StreamError, StreamId};
 
 use super::channel::Client;
+use super::control::of_kernel;
 use super::{DaemonStack, lock};
 
 /// Descriptors that become readable when a stream or a listener may have made progress. They are for waiting only: the next
@@ -22,8 +23,12 @@ pub struct Doorbells {
     pub writable: OwnedFd,
 }
 
+/// Number of descriptors in [`Doorbells`].
+const DOORBELLS: usize = 2;
+
 fn doorbells(client: &Client) -> Result<Doorbells, StreamError> {
-    let [readable, writable] = client.doorbells().map_err(|error| StreamError::Stopped(error.to_string()))?;
+    let made = client.doorbells();
+    let [readable, writable] = made.map_err(|error| of_kernel(&error, error.to_string()))?;
     Ok(Doorbells { readable, writable })
 }
 
@@ -31,7 +36,7 @@ impl DaemonStack {
     /// The descriptors of a stream.
     ///
     /// # Errors
-    /// If there is no such stream, or no file descriptor is left.
+    /// If there is no such stream, or [`StreamError::Full`]: the process has no file descriptors left.
     pub fn doorbells(&self, id: StreamId) -> Result<Doorbells, StreamError> {
         doorbells(&*self.find(id)?)
     }
@@ -39,7 +44,7 @@ impl DaemonStack {
     /// The descriptors of the listener for `service`.
     ///
     /// # Errors
-    /// If there is no listener, or no file descriptor is left.
+    /// If there is no listener, or [`StreamError::Full`]: the process has no file descriptors left.
     pub fn doorbells_of_listener(&self, service: u16) -> Result<Doorbells, StreamError> {
         doorbells(&*self.listener(service)?)
     }
@@ -78,13 +83,14 @@ impl DaemonStack {
         Ok(settled.is_some())
     }
 
-    /// As [`Stack::accept`]; `None`: no stream waits.
+    /// As [`Stack::accept`]; `None`: no stream waits. The stream stays queued if the process has no file descriptors left
+    /// for it and its [`Doorbells`].
     ///
     /// # Errors
-    /// If the service has no listener, or the daemon is gone.
+    /// If the service has no listener, the daemon is gone, or [`StreamError::Full`], after which later calls may succeed.
     pub fn poll_accept(&self, service: u16) -> Result<Option<StreamId>, StreamError> {
         let listener = self.listener(service)?;
-        listener.poll_down(|| self.try_accept(&listener))
+        listener.poll_down(|| self.try_accept(&listener, DOORBELLS))
     }
 
     pub(super) fn listener(&self, service: u16) -> Result<Arc<Client>, StreamError> {
@@ -92,10 +98,11 @@ impl DaemonStack {
         listener.ok_or(StreamError::NoListener(service))
     }
 
-    pub(super) fn try_accept(&self, listener: &Client) -> Result<Option<StreamId>, StreamError> {
+    /// Accepts a stream if one is announced. The caller is going to make `more` file descriptors for it.
+    pub(super) fn try_accept(&self, listener: &Client, more: usize) -> Result<Option<StreamId>, StreamError> {
         let announced =
             listener.owed.swap(false, Ordering::Relaxed) || listener.try_read(&mut [0])?.is_some();
-        if announced { self.take(listener) } else { Ok(None) }
+        if announced { self.take(listener, more) } else { Ok(None) }
     }
 
     pub(super) fn try_write(

@@ -168,9 +168,12 @@ fn an_application_cannot_name_channels_of_another() {
     let names =
         (0..4).flat_map(|count| (0..4).map(move |slot| count << 32 | slot)).chain([id.bits(), u64::MAX]);
     for channel in names {
-        for request in
-            [Request::Info { channel }, Request::Accept { channel }, Request::Prefer { channel, priority: 9 }]
-        {
+        for request in [
+            Request::Info { channel },
+            Request::Accept { channel, new: true },
+            Request::Discard { channel },
+            Request::Prefer { channel, priority: 9 },
+        ] {
             assert_eq!(evil.control.ask(&request, &NOBODY), Err(StreamError::Closed), "{request:?}");
         }
     }
@@ -234,4 +237,42 @@ fn a_close_wakes_who_sleeps() {
         assert_eq!(sleeper.join().unwrap(), Err(StreamError::Closed));
     }
     daemon.still_serves();
+}
+
+/// Its descriptors did not arrive, so that the application cannot close it in shared memory.
+#[test]
+fn a_channel_that_is_discarded_ends_with_its_memory() {
+    let daemon = Running::start(7);
+    let mut evil = Evil::new(&daemon);
+    let mut given = |request: Request| match evil.control.ask(&request, &NOBODY).unwrap() {
+        Answer::Channel { channel, memory, .. } => {
+            assert_eq!(evil.control.ask(&Request::Discard { channel }, &NOBODY), Ok(Answer::Done));
+            assert_eq!(evil.control.ask(&Request::Info { channel }, &NOBODY), Err(StreamError::Closed));
+            memory
+        }
+        answer => panic!("{answer:?}"),
+    };
+    let connect = || Request::Connect { to: daemon.address, service: SERVICE, priority: 0 };
+    let listen = || Request::Listen { service: SERVICE };
+    assert_eq!([connect(), listen(), listen(), connect()].map(&mut given), [0, 1, 2, 3]);
+    daemon.still_serves();
+}
+
+/// An application that has no file descriptors left accepts with a memory that it has, and loses no stream.
+#[test]
+fn a_stream_stays_queued_while_its_descriptors_have_no_room() {
+    let daemon = Running::start(8);
+    let mut evil = Evil::new(&daemon);
+    let Ok(Answer::Channel { channel, .. }) =
+        evil.control.ask(&Request::Listen { service: SERVICE }, &NOBODY)
+    else {
+        panic!("no listener")
+    };
+    let mut stream = NdpStream::connect(&daemon.application(), daemon.address, SERVICE).unwrap();
+    stream.write_last(b"x").unwrap();
+    let mut accept = |new| evil.control.ask(&Request::Accept { channel, new }, &NOBODY);
+    let looks = DaemonStack::connect(&daemon.socket).unwrap();
+    until("the stream waits", || looks.status().unwrap().contains("\"incoming\":1"));
+    assert_eq!(accept(false), Err(StreamError::Full("of the daemon")));
+    assert!(matches!(accept(true), Ok(Answer::Channel { memory: 1, .. })));
 }

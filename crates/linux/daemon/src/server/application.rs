@@ -203,15 +203,19 @@ impl Application {
         services().for_each(|service| engine.set_backlog(service, each));
     }
 
-    /// Accepts a stream of a listener. `None`: no stream waits.
+    /// Accepts a stream of a listener. `None`: no stream waits. Without `new` it does so only with a spare memory.
     pub fn accept(
         &mut self,
         engine: &mut Engine,
         now: Instant,
         listener: u64,
+        new: bool,
     ) -> Result<Option<(usize, StreamId, Reply)>, StreamError> {
         let Role::Listener { service } = self.named(listener)?.role else { return Err(StreamError::Closed) };
         self.room()?;
+        if !new && self.spare.is_empty() {
+            return Err(StreamError::Full("file descriptors of the application"));
+        }
         let Some(id) = engine.accept(service) else { return Ok(None) };
         let (slot, reply) = self.take(engine, now, id)?;
         Ok(Some((slot, id, reply)))

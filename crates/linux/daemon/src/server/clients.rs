@@ -381,12 +381,17 @@ impl Server {
                 self.listeners.insert(service, (number, slot));
                 Ok(reply)
             }
-            Request::Accept { channel } => {
-                let Some((slot, _, reply)) = application.accept(engine, now, channel)? else {
+            Request::Accept { channel, new } => {
+                let Some((slot, _, reply)) = application.accept(engine, now, channel, new)? else {
                     return done(Answer::Nothing);
                 };
                 self.settle_in(number, slot);
                 Ok(reply)
+            }
+            Request::Discard { channel } => {
+                let slot = application.named(channel)?.discard();
+                self.turn(engine, now, number, slot);
+                done(Answer::Done)
             }
             Request::Prefer { channel, priority } => {
                 engine.prefer(stream(application, channel)?, priority);
@@ -476,21 +481,26 @@ impl Server {
         let count = self.due.len().min(TURNS);
         for _ in 0..count {
             let Some((number, slot)) = self.due.pop_front() else { break };
-            let Some(Some(application)) = self.applications.get_mut(number) else { continue };
-            let Some(served) = application.channel(slot) else { continue };
-            match served.turn(engine, now, &mut self.scratch) {
-                Next::Again => self.queue(number, slot),
-                Next::Rest => {}
-                Next::Over => {
-                    let role = application.release(slot);
-                    if application.is_over() {
-                        self.applications[number] = None;
-                    }
-                    role.into_iter().for_each(|role| self.forget(role));
-                }
-            }
+            self.turn(engine, now, number, slot);
         }
         count > 0
+    }
+
+    /// Serves a channel.
+    fn turn(&mut self, engine: &mut Engine, now: Instant, number: usize, slot: usize) {
+        let Some(Some(application)) = self.applications.get_mut(number) else { return };
+        let Some(served) = application.channel(slot) else { return };
+        match served.turn(engine, now, &mut self.scratch) {
+            Next::Again => self.queue(number, slot),
+            Next::Rest => {}
+            Next::Over => {
+                let role = application.release(slot);
+                if application.is_over() {
+                    self.applications[number] = None;
+                }
+                role.into_iter().for_each(|role| self.forget(role));
+            }
+        }
     }
 
     /// Whether a channel has work to do.

@@ -10,11 +10,12 @@ use pullnet_units::{Instant, Picos};
 use pullnet_wire::{ETHERNET, Mac};
 
 use super::clients::Server;
+use crate::config;
 use crate::control_socket::ControlSocket;
 use crate::doorbell::Doorbell;
 use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
 use crate::share::{Channel, Session};
-use crate::{config, sys};
+use crate::sys::{self, Received};
 
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const LIMITS: Limits = Limits {
@@ -198,8 +199,9 @@ impl Hostile {
                 Request::Connect { to: SocketAddr::new(to, self.engine.options().port), service, priority }
             }
             4 => Request::Listen { service },
-            5 | 6 => Request::Accept { channel },
-            7 => Request::Prefer { channel, priority },
+            5 | 6 => Request::Accept { channel, new: of & 0x20 == 0 },
+            7 if of & 0x40 == 0 => Request::Prefer { channel, priority },
+            7 => Request::Discard { channel },
             8 => Request::Info { channel },
             _ => Request::Status { form: if of & 1 == 0 { Form::Json } else { Form::Prometheus } },
         }
@@ -207,12 +209,12 @@ impl Hostile {
 
     /// Reads the answers, and keeps their descriptors.
     fn receive(&mut self) {
-        let (mut bytes, mut fds) = ([0; 4096], Vec::new());
+        let (mut bytes, mut received) = ([0; 4096], Received::default());
         while let Some(socket) = &self.socket
-            && let Ok(long @ 1..) = sys::receive_with(socket.as_fd(), &mut bytes, &mut fds)
+            && let Ok(long @ 1..) = sys::receive_with(socket.as_fd(), &mut bytes, &mut received)
         {
             self.answers.add(&bytes[..long]);
-            self.fds.extend(fds.drain(..));
+            self.fds.extend(received.fds.drain(..));
         }
         while let Some(answer) = self.answers.next::<Answer>().expect("a daemon says what can be read") {
             self.take(&answer);

@@ -224,6 +224,13 @@ impl Served {
         matches!(self.role, Role::Stream(_)) && self.verdict() == Verdict::Closed
     }
 
+    /// Resets it, as if the application had, and lets no other channel have its memory. Returns its slot.
+    pub fn discard(&self) -> usize {
+        self.own.channel.retire();
+        self.own.channel.set_verdict(Verdict::Aborted);
+        self.name as u32 as usize
+    }
+
     /// Handles the end of the application of a closing stream: bytes written so far are still sent. The application may
     /// still have the memory mapped; bytes that it writes from now on are ignored.
     pub fn orphan(&mut self) {
