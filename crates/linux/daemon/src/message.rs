@@ -43,6 +43,11 @@ pub(crate) enum Request {
 }
 
 impl Request {
+    /// Whether its answer is a channel.
+    pub fn needs_channel(&self) -> bool {
+        matches!(self, Self::Connect { .. } | Self::Listen { .. } | Self::Accept { .. })
+    }
+
     /// Whether it begins a session, a stream or a listener. A stream that is accepted has begun before.
     pub fn begins(&self) -> bool {
         matches!(self, Self::Hello { .. } | Self::Connect { .. } | Self::Listen { .. })

@@ -239,6 +239,16 @@ fn a_close_wakes_who_sleeps() {
     daemon.still_serves();
 }
 
+/// The listener is closed in shared memory, and the next one is requested over the socket.
+#[test]
+fn a_service_can_have_its_next_listener_at_once() {
+    let daemon = Running::start(6);
+    let applications = [daemon.application(), daemon.application()];
+    for application in applications.iter().flat_map(|one| [one, one]).cycle().take(400) {
+        drop(NdpListener::bind(application, SERVICE).unwrap());
+    }
+}
+
 /// Its descriptors did not arrive, so that the application cannot close it in shared memory.
 #[test]
 fn a_channel_that_is_discarded_ends_with_its_memory() {

@@ -213,7 +213,7 @@ impl Application {
     ) -> Result<Option<(usize, StreamId, Reply)>, StreamError> {
         let Role::Listener { service } = self.named(listener)?.role else { return Err(StreamError::Closed) };
         self.room()?;
-        if !new && self.spare.is_empty() {
+        if !new && !self.has_spares() {
             return Err(StreamError::Full("file descriptors of the application"));
         }
         let Some(id) = engine.accept(service) else { return Ok(None) };
@@ -281,6 +281,16 @@ impl Application {
     /// The channel at `slot`.
     pub fn channel(&mut self, slot: usize) -> Option<&mut Served> {
         self.channels.get_mut(slot)?.as_mut()
+    }
+
+    /// Whether the application has closed the channel at `slot`.
+    pub fn is_closed(&self, slot: usize) -> bool {
+        self.channels.get(slot).and_then(Option::as_ref).is_some_and(Served::is_closed)
+    }
+
+    /// Whether it has an unused memory for the next channel.
+    pub fn has_spares(&self) -> bool {
+        !self.spare.is_empty()
     }
 
     /// The channel with `name`. An application can name only its own channels.

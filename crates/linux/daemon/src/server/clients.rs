@@ -364,6 +364,7 @@ impl Server {
         number: usize,
         request: Request,
     ) -> Result<Reply, StreamError> {
+        self.release_for(engine, now, number, &request);
         let Some(application) = &mut self.applications[number] else { return Err(StreamError::Closed) };
         let done = |answer| Ok((answer, Vec::new()));
         if self.locked && request.begins() {
@@ -406,6 +407,29 @@ impl Server {
                 Form::Prometheus => engine.status_of(0).prometheus(),
             }),
         }
+    }
+
+    /// Carries out closes that came before `request` and that it may depend on: those of a listener of the same service,
+    /// and those of streams whose memory it may have.
+    fn release_for(&mut self, engine: &mut Engine, now: Instant, number: usize, request: &Request) {
+        if let Request::Listen { service } = request
+            && let Some((holder, _)) = self.listeners.get(service).copied()
+        {
+            self.release_closed(engine, now, holder);
+        }
+        let spares = self.applications[number].as_ref().is_none_or(Application::has_spares);
+        if !spares && request.needs_channel() {
+            self.release_closed(engine, now, number);
+        }
+    }
+
+    /// Serves the channels that an application has closed, ahead of the others that are due.
+    fn release_closed(&mut self, engine: &mut Engine, now: Instant, number: usize) {
+        let Some(Some(application)) = self.applications.get_mut(number) else { return };
+        application.news(number, &mut self.due);
+        let due = self.due.iter().filter(|(of, _)| *of == number).map(|(_, slot)| *slot);
+        let closed: Vec<_> = due.filter(|slot| application.is_closed(*slot)).collect();
+        closed.into_iter().for_each(|slot| self.turn(engine, now, number, slot));
     }
 
     fn greet(&mut self, engine: &Engine, number: usize, version: u32) -> Result<Reply, StreamError> {

@@ -219,6 +219,11 @@ impl Served {
         Ok(if self.ended { Next::Rest } else { Next::Again })
     }
 
+    /// Whether the application has closed or aborted it.
+    pub fn is_closed(&self) -> bool {
+        self.verdict() != Verdict::Open
+    }
+
     /// Whether it is a stream that the application has closed and that still has bytes to send.
     pub fn is_closing(&self) -> bool {
         matches!(self.role, Role::Stream(_)) && self.verdict() == Verdict::Closed
