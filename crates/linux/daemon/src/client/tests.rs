@@ -278,7 +278,7 @@ fn a_stream_stays_queued_while_its_descriptors_have_no_room() {
     else {
         panic!("no listener")
     };
-    let mut stream = NdpStream::connect(&daemon.application(), daemon.address, SERVICE).unwrap();
+    let stream = NdpStream::connect(&daemon.application(), daemon.address, SERVICE).unwrap();
     stream.write_last(b"x").unwrap();
     let mut accept = |new| evil.control.ask(&Request::Accept { channel, new }, &NOBODY);
     let looks = DaemonStack::connect(&daemon.socket).unwrap();
