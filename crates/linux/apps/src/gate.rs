@@ -12,6 +12,8 @@ use crate::line::Line;
 
 /// Time after which an accept returns without a stream, so that its caller can stop.
 const LOOK: Duration = Duration::from_millis(250);
+/// Pause of an application that is at its limit of streams, as in [`NdpListener::incoming`].
+const RETRY: Duration = Duration::from_millis(10);
 
 /// Accepts streams; several threads may wait at one.
 #[derive(Debug)]
@@ -55,7 +57,8 @@ impl Gate {
         }
     }
 
-    /// The next stream and who opened it; `None`: none came for a quarter of a second, or it was gone again.
+    /// The next stream and who opened it; `None`: none came for a quarter of a second, it was gone again, or this
+    /// application is at its limit of streams.
     ///
     /// # Errors
     /// If no more can come.
@@ -67,7 +70,12 @@ impl Gate {
         match self {
             Self::Ndp(listener) => match listener.accept() {
                 Ok((stream, peer)) => Ok(Some((Line::Ndp(stream), peer))),
-                Err(StreamError::TimedOut | StreamError::Closed | StreamError::Full(_)) => Ok(None),
+                Err(StreamError::TimedOut | StreamError::Closed) => Ok(None),
+                Err(StreamError::Full(_)) => {
+                    // Without a pause the caller would ask the daemon all the time.
+                    std::thread::park_timeout(RETRY);
+                    Ok(None)
+                }
                 Err(error) => Err(error.into()),
             },
             Self::Tcp(listener) => match listener.accept() {
