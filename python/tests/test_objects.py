@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from pullnet.cli.main import status
 
-from .conftest import WATCHDOG_S
+from .conftest import WATCHDOG_S, wait_until
 
 CONTENT = bytes(range(256)) * 1200
 
@@ -42,9 +43,10 @@ def stores(tmp_path: Path) -> Iterator[list[Store]]:
     try:
         running.extend(start(tmp_path, number) for number in range(3))
         yield running
-        for store in running:
-            store.process.send_signal(2)
-            assert store.process.wait(WATCHDOG_S) == 0, "Ctrl-C ends a store"
+        stops = (signal.SIGINT, signal.SIGTERM, signal.SIGINT)
+        for store, stop in zip(running, stops, strict=True):
+            store.process.send_signal(stop)
+            assert store.process.wait(WATCHDOG_S) == 0, "a signal ends a store"
     finally:
         for store in running:
             store.process.kill()
@@ -99,3 +101,27 @@ def test_wrong_arguments_are_told(
     file.write_bytes(b"content")
     assert status(["host", *(argument.format(file=file) for argument in arguments)]) == 2
     assert what in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("way", "stop"), [("get", signal.SIGINT), ("get", signal.SIGTERM), ("put", signal.SIGTERM)])
+def test_a_signal_ends_a_transfer_and_leaves_no_part(
+    stores: list[Store], tmp_path: Path, way: str, stop: signal.Signals
+) -> None:
+    here, store = tmp_path / "here", stores[0]
+    here.mkdir()
+    source, target = (here, store.folder) if way == "put" else (store.folder, here)
+    # It would take minutes.
+    (source / "object").write_bytes(bytes(30_000_000))
+    file = str(here / "object")
+    what = [file, store.address] if way == "put" else ["object", store.address, "--out", file]
+    command = [sys.executable, "-m", "pullnet", "host", way, *what, "--rate", "1 Mbps"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: running.poll() is not None or any(target.glob(".*.pullnet-part")))
+        running.send_signal(stop)
+        _, said = running.communicate(timeout=WATCHDOG_S)
+    finally:
+        running.kill()
+    assert (running.returncode, "Traceback" in said) == (3, False)
+    # The part of a put is the store's, which removes it when its sender has been silent for a while.
+    assert [path.name for path in here.iterdir()] == (["object"] if way == "put" else [])

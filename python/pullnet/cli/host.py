@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ import typer
 from pullnet.cli.help import epilog
 from pullnet.cli.host_bench import bench
 from pullnet.cli.host_proxy import proxy
+from pullnet.cli.signals import sigterm_as_ctrl_c
 from pullnet.errors import InputError
 from pullnet.files import refuse_named_pipe
 
@@ -140,7 +141,7 @@ def put(
 
     refuse_named_pipe(str(path))
     attached = _attached(address, interface, rate)
-    with _progress(path.name) as watch:
+    with sigterm_as_ctrl_c(), _progress(path.name) as watch:
         report = _core.objects_put(path, name, hosts, group, attached, watch)
     _tell(report, as_json)
 
@@ -158,7 +159,7 @@ def get(
     """Fetch an object from all stores that have it; each sends a share."""
     from pullnet import _core
 
-    with _progress(name) as watch:
+    with sigterm_as_ctrl_c(), _progress(name) as watch:
         report = _core.objects_get(name, out, hosts, _attached(address, interface, rate), watch)
     _tell(report, as_json)
 
@@ -172,17 +173,15 @@ def store(
     rate: Rate = "1 Gbps",
     most: Annotated[str, typer.Option(metavar="SIZE", help="Largest object that is taken.")] = "100 GB",
 ) -> None:
-    """Serve the files of a folder to put and get until Ctrl-C."""
+    """Serve the files of a folder to put and get until SIGINT or SIGTERM."""
     from pullnet import _core
 
     def tell(line: str) -> None:
         typer.echo(line, err=True)
 
     attached = _attached(address, interface, rate)
-    try:
+    with sigterm_as_ctrl_c(), suppress(KeyboardInterrupt):
         _core.objects_store(folder, port, most, attached, tell, lambda _done, _all: None)
-    except KeyboardInterrupt:
-        return
 
 
 def _attached(address: str | None, interface: str | None, rate: str) -> tuple[str | None, str | None, str]:

@@ -1,12 +1,13 @@
 """`pullnet host proxy`."""
 
 import json
-import signal
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from pullnet.cli.signals import sigterm_as_ctrl_c
 
 _DEFAULT = Path("/run/pullnet/host.sock")
 _LOOK_S = 0.25
@@ -37,14 +38,14 @@ def proxy(
     """Carry TCP connections over NDP until SIGINT or SIGTERM: programs that know only TCP work unchanged."""
     from pullnet.host.proxy import Proxy
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    at_work = Proxy(to=to, listen=listen, serve=serve, limit=limit, raw=raw, socket=socket)
-    try:
-        typer.echo(f"carries {f'TCP {listen}' if listen is not None else f'service {serve}'} to {to}", err=True)
-        while True:
-            at_work.check()
-            time.sleep(_LOOK_S)
-    except KeyboardInterrupt:
-        at_work.stop(farewell)
-    finally:
-        typer.echo(json.dumps(at_work.counts()), err=True)
+    with sigterm_as_ctrl_c():
+        at_work = Proxy(to=to, listen=listen, serve=serve, limit=limit, raw=raw, socket=socket)
+        try:
+            typer.echo(f"carries {f'TCP {listen}' if listen is not None else f'service {serve}'} to {to}", err=True)
+            while True:
+                at_work.check()
+                time.sleep(_LOOK_S)
+        except KeyboardInterrupt:
+            at_work.stop(farewell)
+        finally:
+            typer.echo(json.dumps(at_work.counts()), err=True)
