@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from pullnet import host
+from pullnet import _core, host
 from pullnet.cli.main import status
 from pullnet.errors import HostError, InputError
 
@@ -169,6 +169,37 @@ def test_ctrl_c_ends_a_call(daemons: tuple[Daemon, Daemon]) -> None:
     assert (calling.returncode, "Traceback" in said) == (3, False)
     # The stream has been reset, not left open.
     wait_until(lambda: not host.status(here.socket)["host"]["streams"])
+
+
+def test_ctrl_c_ends_a_server_with_its_streams(daemons: tuple[Daemon, Daemon]) -> None:
+    here, there = daemons
+    serves = f"host.serve({SERVICE}, bytes, socket=pathlib.Path({str(there.socket)!r}), timeout_s=3600)"
+    command = [sys.executable, "-c", f"import pathlib; from pullnet import host; {serves}"]
+    serving = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: json_of(there)["applications"])
+        # A request that never ends.
+        stream = _core.PolledStream.open(host.connect(here.socket), there.address, SERVICE, 0)
+        assert stream.try_write(b"x", 0, False) == 1
+        wait_until(lambda: json_of(there)["applications"][0]["streams"] == 1)
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(WATCHDOG_S) == -signal.SIGINT
+    finally:
+        serving.kill()
+    with pytest.raises(HostError, match="reset: the other application dropped the connection"):
+        wait_until(lambda: stream.try_read(1) is not None)
+
+
+def test_a_request_that_is_dropped_unanswered_is_reset(daemons: tuple[Daemon, Daemon]) -> None:
+    here, there = daemons
+    service = host.connect(there.socket).listen(SERVICE)
+    stream = _core.PolledStream.open(host.connect(here.socket), there.address, SERVICE, 0)
+    assert stream.try_write(b"x", 0, True) == 1
+    request = service.accept(WATCHDOG_S)
+    assert request is not None
+    del request
+    with pytest.raises(HostError, match="reset: the other application dropped the connection"):
+        wait_until(lambda: stream.try_read(1) is not None)
 
 
 def test_ctrl_c_ends_the_wait_for_a_daemon_that_is_stopped(daemons: tuple[Daemon, Daemon]) -> None:

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pullnet_daemon::config::HostFile as File;
@@ -255,18 +256,28 @@ impl HostListener {
     fn accept(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<HostRequest>> {
         self.0.set_accept_timeout(patience(py, timeout_s)?);
         match fault::guarded(py, || self.0.accept())? {
-            Ok((stream, peer)) => Ok(Some(HostRequest { stream, peer })),
+            Ok((stream, peer)) => Ok(Some(HostRequest { stream, peer, answered: AtomicBool::new(false) })),
             Err(StreamError::TimedOut) => Ok(None),
             Err(error) => Err(errors::stream(py, &error)),
         }
     }
 }
 
-/// A stream opened by a peer, with a request and room for a response.
+/// A stream opened by a peer, with a request and room for a response. It is reset if it is dropped without a response, which
+/// an exception may cause at any time.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct HostRequest {
     stream: NdpStream,
     peer: SocketAddr,
+    answered: AtomicBool,
+}
+
+impl Drop for HostRequest {
+    fn drop(&mut self) {
+        if !self.answered.load(Ordering::Relaxed) {
+            self.stream.abort();
+        }
+    }
 }
 
 #[pymethods]
@@ -296,7 +307,9 @@ impl HostRequest {
     fn respond(&self, py: Python<'_>, response: Vec<u8>, timeout_s: Option<f64>) -> PyResult<()> {
         self.stream.set_write_timeout(patience(py, timeout_s)?);
         let sent = fault::guarded(py, || self.stream.write_last(&response))?;
-        sent.map_err(|error| errors::stream(py, &error))
+        sent.map_err(|error| errors::stream(py, &error))?;
+        self.answered.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Resets the stream.

@@ -77,18 +77,37 @@ def serve(
     time, each in a thread. A request longer than `longest` bytes, one that is not complete after `timeout_s`, and one
     for which the handler raises are refused: the stream is reset. The last are logged. At the limit of streams of this
     application further requests wait. Raises `HostError` when the daemon is gone.
+
+    When `stop` is set, requests that have been accepted are still answered. After Ctrl-C their streams are reset, and
+    only handlers that are at work are waited for.
     """
     stop = stop or threading.Event()
     listener = (stack or connect(socket)).listen(service)
     slots, retries = threading.Semaphore(workers), Retries()
+    accepted: set[_core.HostRequest] = set()
+
+    def answer(stream: _core.HostRequest) -> None:
+        try:
+            _answer(stream, handler, longest, timeout_s)
+        finally:
+            accepted.discard(stream)
+            slots.release()
+
     with ThreadPoolExecutor(workers, thread_name_prefix="pullnet-serve") as pool:
-        while not stop.is_set():
-            if not slots.acquire(timeout=_LOOK_S):
-                continue
-            stream = _accept(listener, retries, stop)
-            if stream is None:
-                break
-            pool.submit(_answer, stream, handler, longest, timeout_s).add_done_callback(lambda _: slots.release())
+        try:
+            while not stop.is_set():
+                if not slots.acquire(timeout=_LOOK_S):
+                    continue
+                stream = _accept(listener, retries, stop)
+                if stream is None:
+                    break
+                accepted.add(stream)
+                pool.submit(answer, stream)
+        except BaseException:
+            # The workers wait for their streams, and the pool waits for the workers.
+            for stream in accepted.copy():
+                stream.refuse()
+            raise
 
 
 class Retries:
