@@ -71,11 +71,16 @@ impl Turn {
 
     /// Ends sleeping here. Returns whether a thread waited; the doorbell cannot be used again then.
     pub fn end(&self) -> bool {
-        let waiting = self.state().waiting;
+        // Both at once: a thread that is about to wait sees the new epoch, or is seen here.
+        let waiting = {
+            let mut state = self.state();
+            state.epoch += 1;
+            state.waiting
+        };
         if waiting {
             sys::silence(&self.doorbell);
         }
-        self.wake();
+        self.woken.notify_all();
         waiting
     }
 }
