@@ -61,6 +61,14 @@ pub(crate) fn encode(error: &StreamError) -> u32 {
     }
 }
 
+/// The text that goes with an error's number: [`decode`] puts the words of the number in front.
+pub(crate) fn text(error: &StreamError) -> String {
+    match error {
+        StreamError::Stopped(why) => why.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// Decodes the error of a number, with the text that may come with it.
 pub(crate) fn decode(code: u32, text: &str, asked: &Asked) -> StreamError {
     let reason = Reason(code as u8);
@@ -109,7 +117,7 @@ mod tests {
         ] {
             let code = encode(&error);
             assert!(code != 0);
-            assert_eq!(decode(code, "why", &asked), error);
+            assert_eq!(decode(code, &text(&error), &asked), error);
         }
         assert!(matches!(decode(77, "", &asked), StreamError::Stopped(_)));
         let own = StreamError::Failed(FailureReason::of_protocol(&"a reason of one protocol"));

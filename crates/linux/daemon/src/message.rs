@@ -96,7 +96,7 @@ pub(crate) enum Answer {
 impl Answer {
     pub fn info(info: &StreamInfo) -> Self {
         let StreamInfo { peer, service, ours, waiting, counts, ref error, .. } = *info;
-        let error = error.as_ref().map(|error| (failure::encode(error), error.to_string()));
+        let error = error.as_ref().map(|error| (failure::encode(error), failure::text(error)));
         Self::Info { peer, service, ours, waiting, counts, error }
     }
 }

@@ -165,7 +165,11 @@ fn a_daemon_that_stops_lets_streams_go_on_and_refuses_new_ones() {
     let refused = here.call(b.address, SERVICE, b"x", Default::default(), Some(WATCHDOG)).unwrap_err();
     assert_eq!(refused, StreamError::Reset(Reason::SHUTDOWN));
     let own = NdpStream::connect(&there, a.address, SERVICE).unwrap_err();
-    assert!(own.to_string().contains("the daemon goes away"), "{own}");
+    let why = "the host is not running: the daemon stops, and takes nothing new; \
+               it waits for its open streams to end (2 left)";
+    assert_eq!(own.to_string(), why);
+    // An application that connects now, as `pullnet host status` does, learns the same.
+    assert_eq!(DaemonStack::connect(&b.socket()).unwrap_err().to_string(), why);
     let (mut accepted, _) = listener.accept().unwrap();
     accepted.read_exact(&mut [0; 9]).unwrap();
     crosses(&pair);

@@ -349,7 +349,7 @@ impl Server {
             ));
         }
         let reply = self.reply(engine, now, number, request).unwrap_or_else(|error| {
-            (Answer::Failed { code: failure::encode(&error), text: error.to_string() }, Vec::new())
+            (Answer::Failed { code: failure::encode(&error), text: failure::text(&error) }, Vec::new())
         });
         match &self.applications[number] {
             Some(application) => application.answer(&reply).map(|()| true),
@@ -368,7 +368,10 @@ impl Server {
         let Some(application) = &mut self.applications[number] else { return Err(StreamError::Closed) };
         let done = |answer| Ok((answer, Vec::new()));
         if self.locked && request.begins() {
-            return Err(StreamError::Stopped("the daemon goes away".to_owned()));
+            let streams = engine.streams();
+            return Err(StreamError::Stopped(format!(
+                "the daemon stops, and takes nothing new; it waits for its open streams to end ({streams} left)"
+            )));
         }
         match request {
             Request::Hello { version } => self.greet(engine, number, version),
