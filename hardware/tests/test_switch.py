@@ -163,7 +163,7 @@ async def settings_are_read_back_as_they_are_in_force(dut: Any) -> None:
 
 @cocotb.test()
 async def a_trim_leaves_bytes_of_its_own_frame_only(dut: Any) -> None:
-    """As much as a trim may leave: the memory of the payloads is used anew before the headers leave."""
+    """Trims to the largest length: cells of the payloads are reused before the headers leave."""
     await start(dut)
     dut.coin.value = 1
     await write(dut, 0x04, 255 << 8 | 10)
@@ -230,7 +230,7 @@ async def a_wrong_check_sequence_is_counted_and_leaves_nothing(dut: Any) -> None
 
 @cocotb.test()
 async def a_frame_that_is_too_long_is_thrown_away_whole_whenever_its_beats_come(dut: Any) -> None:
-    """Its last cell has one to eight beats, the last of which comes late."""
+    """Its last cell has one to eight beats; the final beat comes late."""
     await start(dut)
     good = frame(1, 3, 77)
     lengths = [MAX_FRAME + BEAT * beats for beats in range(1, 9)]
