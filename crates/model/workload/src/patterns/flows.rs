@@ -40,7 +40,8 @@ settings! {
         /// Unit of start in an htsim matrix. Its readers differ; it has to be stated unless all starts are 0.
         start_unit: Option<StartUnit> = "",
         /// Use of the numbers of connections, triggers and failures (HPCC: of flows) at the head of the file:
-        /// "met" refuses a file that does not have as many, since it may be damaged; "ignored" takes what there is.
+        /// "met" refuses a file that has fewer, or of a connection matrix also more, since it may be damaged; "ignored" takes what there
+        /// is. Of an HPCC file lines beyond the number are left out.
         counts: Counts = "met",
         /// Meaning of a trigger of an htsim matrix that flows name and no line describes. If left out, such a file is
         /// refused.
