@@ -210,13 +210,14 @@ impl DaemonStack {
     /// Requests the next stream of `listener`. It stays queued while the process has no room for its file descriptors: a
     /// stream whose descriptors do not arrive would be lost.
     fn request_stream(&self, listener: &Client, more: usize) -> Result<Option<Arc<Client>>, StreamError> {
-        let room = self.check_room(OF_MEMORY + more);
-        if room.is_err() {
-            self.check_room(more)?;
-        }
-        let request = Request::Accept { channel: listener.name, new: room.is_ok() };
-        match self.channel(&request, listener.asked) {
-            Err(StreamError::Full(_)) if room.is_err() => room.map(|()| None),
+        let request = |new| self.channel(&Request::Accept { channel: listener.name, new }, listener.asked);
+        self.check_room(more)?;
+        // Most streams get a memory of an earlier one. The check for a new one takes several microseconds.
+        match request(false) {
+            Err(StreamError::Full(_)) => {
+                self.check_room(OF_MEMORY + more)?;
+                request(true)
+            }
             answer => answer,
         }
     }
