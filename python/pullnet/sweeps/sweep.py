@@ -1,6 +1,5 @@
 """A sweep as a call, and what it gives."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -208,6 +207,8 @@ def _file(folder: "str | os.PathLike[str]", table: str) -> Path:
 
 
 def _sha256(path: Path) -> str:
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
