@@ -198,7 +198,8 @@ def discipline(plan: Plan) -> None:
     row = f'    {name.camel}({name.camel}Config) = "{name.kebab}": "{name.kebab}: one FIFO per port",'
     listed = f"{crate}/src/switch.rs"
     plan.edit(
-        listed, sorted_line("BitsPerSec, Bytes, Picos};\n", f"use crate::{name.snake}::{name.camel}Config;", r"use crate::")
+        listed,
+        sorted_line("BitsPerSec, Bytes, Picos};\n", f"use crate::{name.snake}::{name.camel}Config;", r"use crate::"),
     )
     plan.edit(listed, last_in_list("\nswitches! {", f"\n{row}"))
 
