@@ -13,8 +13,8 @@ use crate::file::{Part, Version, cannot_write};
 use crate::message::Message;
 use crate::report::{HostReport, Report};
 
-/// Time that the first store that has the object waits for others to take the question. Those that took it are waited for until
-/// they answer.
+/// Time after the first answer in which the other stores must have received the question. Stores that received it may take `ANSWER`
+/// to answer.
 const GATHER: Picos = Picos::from_millis(1000);
 /// Time in which a store answers; it may have to read the whole object for its hash.
 const ANSWER: Picos = Picos::from_secs(60);
@@ -362,6 +362,8 @@ impl Task for Get {
 
     fn due(&self) -> Instant {
         let stage = match self.stage {
+            // Later it waits only for stores that read the object, each until a time of its own.
+            Stage::Gathering(until) if until <= self.now => Instant::NEVER,
             Stage::Gathering(until) | Stage::Farewell(until) => until,
             Stage::Receiving => self.moved.after(SILENCE),
             Stage::Writing | Stage::Over => Instant::NEVER,
@@ -407,6 +409,7 @@ mod tests {
         get.on_message(at(2), hosts[0], &found(0));
         get.tick(at(5_000), &mut engine);
         assert!(matches!(get.stage, Stage::Gathering(_)), "{:?}", get.stage);
+        assert_eq!(get.due(), at(1).after(ANSWER), "it sleeps meanwhile");
         get.on_message(at(6_000), hosts[1], &found(1));
         get.tick(at(6_000), &mut engine);
         let sources = get.stores.iter().filter(|store| matches!(store.state, State::Source(_))).count();
