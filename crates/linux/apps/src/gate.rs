@@ -12,8 +12,6 @@ use crate::line::Line;
 
 /// Time after which an accept returns without a stream, so that its caller can stop.
 const LOOK: Duration = Duration::from_millis(250);
-/// Pause of an application that is at its limit of streams, as in [`NdpListener::incoming`].
-const RETRY: Duration = Duration::from_millis(10);
 
 /// Accepts streams; several threads may wait at one.
 #[derive(Debug)]
@@ -72,8 +70,7 @@ impl Gate {
                 Ok((stream, peer)) => Ok(Some((Line::Ndp(stream), peer))),
                 Err(StreamError::TimedOut | StreamError::Closed) => Ok(None),
                 Err(StreamError::Full(_)) => {
-                    // Without a pause the caller would ask the daemon all the time.
-                    std::thread::park_timeout(RETRY);
+                    std::thread::park_timeout(NdpListener::RETRY);
                     Ok(None)
                 }
                 Err(error) => Err(error.into()),

@@ -20,7 +20,7 @@ const NO_KEY: u32 = 0xb00;
 const FAILED: u32 = 0xc00;
 
 /// Limits that a stream may meet, by the names of their settings; the first one stands for any other.
-const LIMITS: [&str; 8] = [
+const LIMITS: [&str; 9] = [
     "of the daemon",
     "streams",
     "streams_per_peer",
@@ -29,6 +29,7 @@ const LIMITS: [&str; 8] = [
     "memory_per_application",
     "memory_per_user",
     "of shared memory",
+    "file descriptors of the application",
 ];
 
 /// Details that an error's number lacks and that the caller knows.

@@ -192,9 +192,6 @@ impl Write for NdpStream {
     }
 }
 
-/// Pause after a stream could not be accepted for another reason than that the host has stopped.
-const RETRY: Duration = Duration::from_millis(10);
-
 /// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
     stack: Arc<dyn Stack>,
@@ -209,6 +206,10 @@ impl std::fmt::Debug for NdpListener {
 }
 
 impl NdpListener {
+    /// Pause of a server after an accept has failed for another reason than that the host has stopped, at the limit of streams for
+    /// instance. Without it the server would ask the daemon all the time.
+    pub const RETRY: Duration = Duration::from_millis(10);
+
     /// Listens for `service`.
     ///
     /// # Errors
@@ -244,7 +245,7 @@ impl NdpListener {
                         if !std::mem::replace(&mut told, true) {
                             tracing::warn!(service = self.service, %error, "cannot accept a stream yet");
                         }
-                        std::thread::park_timeout(RETRY);
+                        std::thread::park_timeout(Self::RETRY);
                     }
                 }
             }

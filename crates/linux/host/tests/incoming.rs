@@ -1,76 +1,25 @@
 //! Streams one after the other, from a stack that cannot accept each at once.
 
+#[path = "common/accepting.rs"]
+mod accepting;
+
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use pullnet_host::{Counts, NdpListener, Stack, StreamError, StreamId, StreamInfo, StreamOptions, Timeout};
+use accepting::{Accepting, GONE};
+use pullnet_host::{NdpListener, Stack, StreamError, StreamId};
 
 const SERVICE: u16 = 7;
 
-/// Accepts what a list says.
-struct Scripted(Mutex<VecDeque<Result<StreamId, StreamError>>>);
-
-type Done<T> = Result<T, StreamError>;
-
-impl Stack for Scripted {
-    fn listen(&self, _: u16) -> Done<()> {
-        Ok(())
-    }
-
-    fn unlisten(&self, _: u16) {}
-
-    fn accept(&self, _: u16, _: Timeout) -> Done<StreamId> {
-        self.0.lock().unwrap().pop_front().expect("the end of the list ends the iterator")
-    }
-
-    fn connect(&self, _: SocketAddr, _: u16, _: StreamOptions) -> Done<StreamId> {
-        Err(StreamError::Closed)
-    }
-
-    fn write(&self, _: StreamId, _: &[u8], _: bool, _: Timeout) -> Done<usize> {
-        Err(StreamError::Closed)
-    }
-
-    fn finish(&self, _: StreamId) -> Done<()> {
-        Err(StreamError::Closed)
-    }
-
-    fn read(&self, _: StreamId, _: &mut [u8], _: Timeout) -> Done<usize> {
-        Err(StreamError::Closed)
-    }
-
-    fn settle(&self, _: StreamId, _: Timeout) -> Done<()> {
-        Err(StreamError::Closed)
-    }
-
-    fn close(&self, _: StreamId) {}
-
-    fn abort(&self, _: StreamId) {}
-
-    fn prefer(&self, _: StreamId, _: u8) {}
-
-    /// Stream 3 is gone.
-    fn info(&self, id: StreamId) -> Option<StreamInfo> {
-        (id.bits() != 3).then(|| StreamInfo {
-            peer: ([10, 0, 0, 2], 61199).into(),
-            service: SERVICE,
-            ours: false,
-            waiting: 0,
-            settled: true,
-            counts: Counts::default(),
-            error: None,
-        })
-    }
-}
-
 /// Number of streams that `incoming` gives before it ends, and what is left of the list then.
 fn given(list: impl IntoIterator<Item = Result<u64, StreamError>>) -> (usize, usize) {
-    let list = list.into_iter().map(|one| one.map(StreamId::from_bits)).collect();
-    let scripted = Arc::new(Scripted(Mutex::new(list)));
-    let stack: Arc<dyn Stack> = Arc::<Scripted>::clone(&scripted);
+    let list: VecDeque<_> = list.into_iter().map(|one| one.map(StreamId::from_bits)).collect();
+    let left = Arc::new(Mutex::new(list));
+    let list = Arc::clone(&left);
+    let next = move || list.lock().unwrap().pop_front().expect("the end of the list ends the iterator");
+    let stack: Arc<dyn Stack> = Arc::new(Accepting(next));
     let streams = NdpListener::bind(&stack, SERVICE).unwrap().incoming().count();
-    (streams, scripted.0.lock().unwrap().len())
+    (streams, left.lock().unwrap().len())
 }
 
 #[test]
@@ -82,7 +31,7 @@ fn a_full_host_does_not_end_the_streams() {
 
 #[test]
 fn a_stream_that_is_gone_again_does_not_end_the_streams() {
-    assert_eq!(given([Ok(3), Ok(1), Err(StreamError::NoListener(SERVICE)), Ok(4)]), (1, 1));
+    assert_eq!(given([Ok(GONE), Ok(1), Err(StreamError::NoListener(SERVICE)), Ok(4)]), (1, 1));
 }
 
 #[test]

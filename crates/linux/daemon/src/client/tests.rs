@@ -283,6 +283,6 @@ fn a_stream_stays_queued_while_its_descriptors_have_no_room() {
     let mut accept = |new| evil.control.ask(&Request::Accept { channel, new }, &NOBODY);
     let looks = DaemonStack::connect(&daemon.socket).unwrap();
     until("the stream waits", || looks.status().unwrap().contains("\"incoming\":1"));
-    assert_eq!(accept(false), Err(StreamError::Full("of the daemon")));
+    assert_eq!(accept(false), Err(StreamError::Full("file descriptors of the application")));
     assert!(matches!(accept(true), Ok(Answer::Channel { memory: 1, .. })));
 }
