@@ -42,7 +42,7 @@ pub fn abandonable<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = mpsc::channel();
-    // A result that nobody waits for any more is dropped.
+    // After Ctrl-C there is no receiver, and the result is dropped.
     std::thread::spawn(move || drop(sender.send(work())));
     loop {
         let (got, back) = guarded(py, move || (receiver.recv_timeout(LOOK), receiver))?;

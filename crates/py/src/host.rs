@@ -44,7 +44,7 @@ impl HostFile {
         self.0.access.path.clone()
     }
 
-    /// Reads the keys that the file names, if any.
+    /// Looks at what the file names on this machine: accounts, the core, the keys.
     fn check_machine(&self, py: Python<'_>) -> PyResult<()> {
         let checked = fault::guarded(py, || self.0.check_machine())?;
         checked.map_err(|error| errors::input(py, vec![error.to_string()]))

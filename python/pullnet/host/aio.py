@@ -50,7 +50,7 @@ class _Doorbell:
         ring = loop.create_future()
         self._waiting.add(ring)
         try:
-            # Another thread may have ended it since the attempt, and have found nobody to wake.
+            # Another thread may have called `end` since the attempt, before this task was in the set.
             if not self._ended:
                 loop.add_reader(self._descriptor, self._wake)
                 await ring

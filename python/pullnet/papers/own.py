@@ -124,6 +124,6 @@ def _of_measure(claim: Claim) -> Iterator[str]:
             yield str(error)
     metric = claim.parameters.get("metric")
     if measure in (summary, summary_curve) and isinstance(metric, str) and not is_metric(metric):
-        remedy = near_metrics(metric) or "summary.json of any run has those that there are"
+        remedy = near_metrics(metric) or "summary.json of any run lists them"
         yield f"parameters.metric: {metric} is no number of a summary; {remedy}"
     yield from (f"{key}: {error}" for key, error in unfit(claim, kinds_of(measure)))

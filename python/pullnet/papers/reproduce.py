@@ -148,4 +148,4 @@ def _measure(claim: Claim, data: Data, level: str) -> Measured:
 
 
 _UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, PolarsError)
-"""What a measure raises that looks for settings, flows or tables that the experiment does not have."""
+"""Errors of a measure that looks for settings, flows or tables that the experiment does not have."""

@@ -72,7 +72,7 @@ class Store:
             replace(folder / _SCENARIO, point.text.encode())
 
     def _is_whole(self, point: Point) -> bool:
-        """Whether the scenario that is kept is the point's, whatever its seed and comments."""
+        """Whether the scenario on disk is that of the point; seed and comments may differ."""
         try:
             return digest_of(self.scenario(point.digest).read_text(encoding="utf-8"), point.files) == point.digest
         except (OSError, ValueError):

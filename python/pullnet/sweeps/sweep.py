@@ -88,7 +88,7 @@ class Sweep:
 
 
 def unknown(metric: str, known: Iterable[str] | None = None) -> str:
-    """Say that there is no such metric, and what is near: of those that the runs have, or of all that there can be."""
+    """Name similar metrics in an error about an unknown one: of `known`, or of all numbers that a summary can have."""
     from pullnet.sweeps.data import near_metrics
 
     remedy = near_metrics(metric, known) or "runs.parquet of a sweep has all of them as columns"

@@ -4,8 +4,8 @@ use pullnet_units::{Instant, PacketSeq, Picos};
 use crate::endpoint::{Flows, Known, Rules};
 use crate::received::{Noted, ReceivedSet};
 
-/// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order. `T` is what a
-/// transport keeps beside it.
+/// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order. `T` is the
+/// transport's own state of a flow.
 #[derive(Clone, Debug)]
 pub struct Incoming<T = ()> {
     /// The sender.
@@ -21,7 +21,7 @@ pub struct Incoming<T = ()> {
     last_progress: Instant,
     /// When the sender was last heard.
     pub last_heard: Instant,
-    /// What the transport keeps.
+    /// State of the transport, for each flow.
     pub kept: T,
 }
 

@@ -173,7 +173,7 @@ impl Allocator {
         self.link * rules.target / 1000
     }
 
-    /// What was granted and is not used may be granted again. A lost answer leaves such grants.
+    /// Grants that are not used may be granted again: a lost request leaves such grants behind.
     fn adapt(&mut self, rules: &D3Rules, used: i64, waiting: i64) {
         let target = self.target(rules);
         let step = (rules.spare_gain * (target - used) - rules.queue_gain * waiting) / 1000;

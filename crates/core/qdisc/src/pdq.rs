@@ -180,8 +180,8 @@ impl Scheduler {
         (2 * sending).max(rules.flows.0).min(rules.flows.1)
     }
 
-    /// The capacity that more critical flows leave to the one at `position`, and also those that keep their turn if it
-    /// `begins`. Early Start: flows that are about to end do not count.
+    /// Capacity left for the flow at `position` by more critical flows and, if it `begins`, by flows that keep their turn. Early
+    /// Start: flows that are about to end do not count.
     fn left_for(&self, rules: &PdqRules, position: usize, begins: bool) -> u64 {
         let (mut rounds, mut taken) = (0, 0);
         let Listed { deadline, work, .. } = self.list[position];

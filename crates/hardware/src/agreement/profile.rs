@@ -36,12 +36,12 @@ impl Room {
     }
 }
 
-/// Who holds frames up in the test bench, by the number that `hardware/sim/main.cpp` has for it.
+/// Backpressure of the test bench, with its number in `hardware/sim/main.cpp`.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// Nobody: streams and lines run at full speed.
+    /// None: streams and lines run at full speed.
     Full = 0,
-    /// Streams and lines, each by itself.
+    /// Streams and lines pause independently of each other.
     Pauses = 1,
     /// All lines stop together until every queue is full, while streams run at full speed.
     Stops = 2,
@@ -66,7 +66,7 @@ pub struct Profile {
     pub pace: Pace,
     /// Percentage of frames to the first port: an incast.
     pub incast: u32,
-    /// Percentage of the others to addresses that nobody has.
+    /// Percentage of the other frames whose address is unknown.
     pub unknown: u32,
     /// Whether payloads are short, so that frames come faster than a flood takes them in.
     pub short: bool,

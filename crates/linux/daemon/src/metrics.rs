@@ -20,7 +20,7 @@ use crate::sys::Poll;
 
 /// Time in which a client says its request, and time in which it takes the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Clients at a time: one more, and the oldest is dropped, so that clients that say nothing keep nobody out.
+/// Clients at a time. A further client replaces the oldest one, so that idle clients do not lock out others.
 const MOST: usize = 64;
 /// Interval at which a client is tried again that takes its answer slowly.
 const RETRY: Duration = Duration::from_millis(10);
@@ -185,9 +185,9 @@ impl Stream for TcpStream {}
 /// A client that says its request, or takes its answer.
 struct Client {
     stream: Box<dyn Stream>,
-    /// What it has said.
+    /// Bytes of the request so far.
     head: Vec<u8>,
-    /// What it still has to take; empty as long as its request is not whole.
+    /// Bytes of the answer that are not sent yet; empty until the request is complete.
     answer: Vec<u8>,
     until: Clock,
 }

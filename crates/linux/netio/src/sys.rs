@@ -188,7 +188,7 @@ pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool
     Ok(events_of(fds, timeout)?.iter().any(|events| *events != 0))
 }
 
-/// What has happened to each of at most two descriptors.
+/// Events of each of at most two descriptors.
 fn events_of(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<[i16; 2], Error> {
     let mut polled: [libc::pollfd; 2] = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 2];
     polled.iter_mut().zip(fds).for_each(|(slot, fd)| slot.fd = fd.as_raw_fd());

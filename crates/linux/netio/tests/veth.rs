@@ -288,7 +288,7 @@ fn push(io: &mut dyn PacketIo, frames: &[Vec<u8>]) {
             room[..frame.len()].copy_from_slice(frame);
             frame.len()
         };
-        // An error is that of an earlier frame; this one is taken.
+        // An error concerns an earlier frame; this frame is queued.
         let _ = io.send(fill);
     }
 }

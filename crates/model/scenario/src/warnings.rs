@@ -191,8 +191,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What a link can bring before a pause takes effect: a round trip of bits, a packet that is being sent there, and one that
-    /// the pause waits for here. Names the link that lacks the most.
+    /// Checks the headroom of lossless switches. Until a pause takes effect, a link can bring a round trip of bits, the packet that its
+    /// sender has begun, and one for the packet that the pause waits for. Names the link that lacks the most.
     fn headroom(&mut self) {
         let Scenario { topology, switch, transports, .. } = self.scenario;
         let lengths = transports.iter().map(|carried| carried.config.framing());

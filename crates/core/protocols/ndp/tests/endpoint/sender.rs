@@ -502,7 +502,7 @@ fn a_packet_that_is_never_answered_fails_the_flow_although_others_are() {
     s.opens(flow(10)).sent();
     let mut failed = None;
     for tenth in 1..300 {
-        // The receiver answers each PROBE and every packet but one, of which nothing is heard.
+        // The receiver answers PROBEs and all packets except one.
         s.at(ms(100 * tenth)).receives(word(ack(1)));
         for event in s.reported() {
             if let Event::Failed { reason, .. } = event {
