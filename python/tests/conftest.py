@@ -36,6 +36,7 @@ LONG_MODULES = {
     "test_stall",
     "test_sweep",
     "test_sweep_dask",
+    "test_sweep_folder",
     "test_sweep_slurm",
     "test_switch",
     "test_switch_kernel",
@@ -129,6 +130,9 @@ control = true
 series = { interval = "10 us", per = "total" }
 """
 
+# The same without probes.
+PLAIN = SMALL[: SMALL.index("[probes]")]
+
 # Flows that never end, and more of them than a test waits for.
 LONG = SMALL.replace('until = "all flows done"\nlimit = "100 ms"', 'duration = "100 s"').replace("90 kB", "endless")
 
@@ -196,6 +200,14 @@ def small(tmp_path: Path) -> Path:
     """The small scenario as a file."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """The small scenario without probes as a file."""
+    path = tmp_path / "plain.toml"
+    path.write_text(PLAIN)
     return path
 
 

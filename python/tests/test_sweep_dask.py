@@ -14,8 +14,8 @@ import pytest
 
 import pullnet as api
 
-from .conftest import COMMAND, WATCHDOG_S, Pullnet, wait_until
-from .test_sweep import PLAIN, SLOW, records, rows
+from .conftest import COMMAND, PLAIN, WATCHDOG_S, Pullnet, wait_until
+from .test_sweep import SLOW, records, rows
 
 try:
     import distributed

@@ -14,8 +14,8 @@ import pullnet as api
 from pullnet.sweeps import slurm as slurm_module
 
 from . import slurm_cluster
-from .conftest import COMMAND, WATCHDOG_S, Pullnet, wait_until
-from .test_sweep import PLAIN, SLOW, records, rows
+from .conftest import COMMAND, PLAIN, WATCHDOG_S, Pullnet, wait_until
+from .test_sweep import SLOW, records, rows
 
 LACKING = slurm_cluster.missing()
 needs_slurm = pytest.mark.skipif(
