@@ -454,7 +454,7 @@ def objects_put(
 
 def objects_get(
     name: str,
-    out: Path,
+    out: str,
     hosts: list[str],
     attached: tuple[str | None, str | None, str],
     watch: Callable[[int, int], object],

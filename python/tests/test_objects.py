@@ -91,6 +91,9 @@ def test_stores_that_do_not_have_the_object_are_named(
         (["put", "{file}", "127.0.0.1", "--name", "../up"], "begins with a dot"),
         (["put", "{file}", "127.0.0.1", "--rate", "fast"], '--rate "fast"'),
         (["get", "object", "127.0.0.1", "--out", "/nowhere/file"], "/nowhere: there is no such folder"),
+        (["get", "object", "127.0.0.1", "--out", "{file}-none/"], "-none/: there is no such folder"),
+        (["get", "object", "127.0.0.1", "--out", "/dev/null"], "/dev/null: cannot be written: it is a device"),
+        (["put", "{pipe}", "127.0.0.1"], "is no plain file; put sends one file"),
         (["store", "/nowhere", "--address", "127.0.0.1"], "/nowhere: there is no such folder"),
     ],
 )
@@ -99,7 +102,9 @@ def test_wrong_arguments_are_told(
 ) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"content")
-    assert status(["host", *(argument.format(file=file) for argument in arguments)]) == 2
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert status(["host", *(argument.format(file=file, pipe=pipe) for argument in arguments)]) == 2
     assert what in capfd.readouterr().err
 
 

@@ -152,6 +152,11 @@ def test_wrong_arguments_are_refused(pullnet: Pullnet, arguments: list[str], err
     assert error in done.stderr
 
 
+def test_each_figure_and_experiment_is_offered_once(pullnet: Pullnet) -> None:
+    offered = pullnet("reproduce", "d3/99").stderr.rpartition("there are ")[2].strip().split(", ")
+    assert len(set(offered)) == len(offered) > 10
+
+
 # Why each of these is not met stands in its paper's folder.
 MISSES = {
     "ae-workload-small",

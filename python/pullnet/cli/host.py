@@ -17,7 +17,6 @@ from pullnet.cli.host_bench import bench
 from pullnet.cli.host_proxy import proxy
 from pullnet.cli.signals import sigterm_as_ctrl_c
 from pullnet.errors import InputError
-from pullnet.files import refuse_named_pipe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -139,7 +138,6 @@ def put(
     """Send a file to stores as RaptorQ symbols over SCDP: with a group each symbol once, else a copy to each host."""
     from pullnet import _core
 
-    refuse_named_pipe(str(path))
     attached = _attached(address, interface, rate)
     with sigterm_as_ctrl_c(), _progress(path.name) as watch:
         report = _core.objects_put(path, name, hosts, group, attached, watch)
@@ -150,7 +148,8 @@ def put(
 def get(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the object.", show_default=False)],
     hosts: Hosts,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.", show_default=False)],
+    # A `Path` would lose the slash at the end, which says that it is a folder.
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.", show_default=False)],
     address: Address = None,
     interface: Interface = None,
     rate: Rate = "1 Gbps",

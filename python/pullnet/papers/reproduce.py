@@ -52,7 +52,7 @@ class Order:
         chosen = [claim for claim in self.paper.claims if self.figure in (None, claim.figure, *used_by(claim))]
         if not chosen:
             figures = sorted({claim.figure for claim in self.paper.claims} - {""})
-            names = ", ".join([*figures, *self.paper.experiments])
+            names = ", ".join(dict.fromkeys([*figures, *self.paper.experiments]))
             raise InputError(
                 f"{self.paper.name}/{self.figure}: there is no such figure or experiment; there are {names}"
             )
