@@ -82,6 +82,21 @@ func hosts(t *testing.T, number int, tables string) (here, there *Host, address 
 	return opened[0], opened[1], address
 }
 
+// accepted opens a stream with a byte in it. It returns both ends.
+func accepted(t *testing.T, here *Host, address string, listener *Listener) (*Stream, net.Conn) {
+	t.Helper()
+	stream, err := here.Dial(address, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.Write([]byte("x"))
+	other, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream, other
+}
+
 func listen(t *testing.T, host *Host) *Listener {
 	t.Helper()
 	listener, err := host.Listen(service)
@@ -135,15 +150,7 @@ func TestCallsAreAnsweredAndErrorsHaveCodes(t *testing.T) {
 func TestWaitingCallsEndByDeadlineAndByClose(t *testing.T) {
 	here, there, address := hosts(t, 2, "")
 	listener := listen(t, there)
-	stream, err := here.Dial(address, service)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream.Write([]byte("x"))
-	other, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream, other := accepted(t, here, address, listener)
 	stream.SetReadDeadline(time.Now().Add(30 * time.Millisecond))
 	var late net.Error
 	if _, err := stream.Read(make([]byte, 1)); !errors.As(err, &late) || !late.Timeout() || !isLate(err) {
@@ -189,15 +196,7 @@ func isLate(err error) bool {
 func TestADeadlineThatMovesWhileACallWaitsHolds(t *testing.T) {
 	here, there, address := hosts(t, 6, "")
 	listener := listen(t, there)
-	stream, err := here.Dial(address, service)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream.Write([]byte("x"))
-	other, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream, other := accepted(t, here, address, listener)
 	// Less than a look of the library is left when the deadline moves.
 	stream.SetReadDeadline(time.Now().Add(look / 2))
 	time.AfterFunc(look/4, func() { stream.SetReadDeadline(time.Now().Add(time.Minute)) })
