@@ -14,7 +14,8 @@ module host_switch
     parameter int HEADS = 308,           // first cells, for frames in all queues and on their way
     parameter int LONG_CONTROL = 3,      // control frames of more than one cell that a port can hold
     // Further cells of so many frames. All lines may stop for ever, and each port still finds some for its next frame: queues
-    // hold DATA_DEPTH and LONG_CONTROL and one in service, each port keeps one ready, and one is left for each.
+    // hold DATA_DEPTH (of 8) and LONG_CONTROL and one in service, each port keeps one ready, and one is left for each. Test
+    // benches have deeper queues and limits of theirs below that: the packet memory has no room for more.
     parameter int BODIES = 56,
     parameter int RX_DEPTH = 256,
     parameter int TX_DEPTH = 64,

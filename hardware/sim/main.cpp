@@ -2,7 +2,7 @@
 // follow (crates/hardware, `agreement`). Both streams are little-endian. With arguments it measures the line rate in place of
 // that (line_rate.cpp).
 //
-// In:  u64 seed; u8 pace, who holds frames up (enum Pace); u16 count of settings, each u8 address and u32 value; then frames: u8 port, u16 gap in cycles before
+// In:  u64 seed; u8 pace (enum Pace); u16 count of settings, each u8 address and u32 value; then frames: u8 port, u16 gap in cycles before
 //      it, u8 "check sequence is wrong", u16 length, bytes. Port 255 ends.
 // Out: 'R' u8 from, u8 mask, u16 verdicts (3 bits for each port), u8 coins: a frame was offered to the queues of the mask
 //      'T' u8 port: a frame went into service; 'D' u8 port: it has left the packet memory
