@@ -44,6 +44,6 @@ pub use parse::{Arrived, Refused, parse};
 pub use plain::BadPlain;
 pub use pullnet_transport::Fate;
 pub use sealed::{
-    AUTHENTICATOR, Covered, Lock, SEALED_HEADER, Seal, Sealed, emit_sealed, is_sealed, parse_sealed,
+    AUTHENTICATOR, COVERED, Lock, SEALED_HEADER, Seal, Sealed, emit_sealed, is_sealed, parse_sealed,
 };
 pub use tag::tag;

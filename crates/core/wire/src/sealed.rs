@@ -22,6 +22,9 @@ const NEWEST: usize = 30;
 const COUNTER: usize = 32;
 const SALT: usize = 36;
 const SIGNED: usize = SEALED_HEADER - AUTHENTICATOR;
+/// Bytes at the start of the header that authenticators cover. What follows them, and the addresses, make the nonce and the
+/// key, so that no cipher is right for others.
+pub const COVERED: usize = COUNTER;
 
 /// Under which key a packet is, and what is never the same for two packets under one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,49 +41,16 @@ pub struct Seal {
 
 /// A cipher under the key of a [`Seal`].
 pub trait Lock {
-    /// Authenticator of the header that `covered` comes from; `None`: the cipher has none.
-    fn sign(&self, seal: &Seal, covered: &[u8]) -> Option<[u8; AUTHENTICATOR]>;
+    /// Authenticator of the header that begins with `covered`; `None`: the cipher has none.
+    fn sign(&self, seal: &Seal, covered: &[u8; COVERED]) -> Option<[u8; AUTHENTICATOR]>;
 
-    /// Encrypts `payload` in its place and says what authenticates it. `header`: what authenticates its header.
+    /// Encrypts `payload` in its place and says what authenticates it, together with `covered`.
     fn encrypt(
         &self,
         seal: &Seal,
-        header: &[u8; AUTHENTICATOR],
+        covered: &[u8; COVERED],
         payload: &mut [u8],
     ) -> Option<[u8; AUTHENTICATOR]>;
-}
-
-/// What the authenticator of a header covers: the addresses of the host that made the packet and of the one that it is for,
-/// the port of the latter, and bytes 0 to 47 of the header.
-#[derive(Clone, Copy, Debug)]
-pub struct Covered {
-    bytes: [u8; 2 * 16 + 2 + SIGNED],
-    long: usize,
-}
-
-impl Covered {
-    fn new((from, to): (&[u8], &[u8]), port: u16, header: &[u8; SEALED_HEADER]) -> Self {
-        match from.len() {
-            4 => Self::of::<4>(from, to, port, header),
-            _ => Self::of::<16>(from, to, port, header),
-        }
-    }
-
-    /// Lengths are known at compile time, because a copy of unknown length costs a call.
-    fn of<const N: usize>(from: &[u8], to: &[u8], port: u16, header: &[u8; SEALED_HEADER]) -> Self {
-        let (mut bytes, long) = ([0; 2 * 16 + 2 + SIGNED], 2 * N + 2 + SIGNED);
-        bytes[..N].copy_from_slice(&from[..N]);
-        bytes[N..2 * N].copy_from_slice(&to[..N]);
-        bytes[2 * N..][..2].copy_from_slice(&port.to_be_bytes());
-        bytes[2 * N + 2..long].copy_from_slice(&header[..SIGNED]);
-        Self { bytes, long }
-    }
-
-    /// Its bytes.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.long]
-    }
 }
 
 /// A packet under a key that has arrived. Nothing of it can be believed before its authenticator was found to be right.
@@ -96,8 +66,8 @@ pub struct Sealed<'a> {
     pub returned: bool,
     /// The DSCP as switches left it; `None`: a foreign value.
     pub mark: Option<Mark>,
-    /// Bytes that the authenticator of the header covers.
-    pub covered: Covered,
+    /// The start of the header, as authenticators cover it.
+    pub covered: [u8; COVERED],
     /// The authenticator of the header.
     pub authenticator: [u8; AUTHENTICATOR],
     /// The encrypted payload and what authenticates it; `None`: not all of it is there, or it is no data.
@@ -138,21 +108,19 @@ fn read(header: &[u8; SEALED_HEADER]) -> Result<(Packet, Seal), BadHeader> {
 /// # Errors
 /// If the frame is of another protocol, or no host sends such a frame.
 pub fn parse_sealed<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Sealed<'a>, Refused> {
-    let Opened { route, mark, returned, datagram, end, addresses, .. } = open(frame, marks, port)?;
+    let Opened { route, mark, returned, datagram, end, .. } = open(frame, marks, port)?;
     let (header, rest) =
         datagram.split_first_chunk::<SEALED_HEADER>().ok_or(Refused::Short(datagram.len()))?;
     let (packet, seal) = read(header)?;
     let there = &rest[..end.saturating_sub(SEALED_HEADER).min(rest.len())];
     let is_data = packet.shape.is_data() && !returned;
-    // A switch that sends a header back has put the port that it was for into the source port.
-    let receiver = if returned { route.from_port } else { route.to_port };
     Ok(Sealed {
         route,
         packet,
         seal,
         returned,
         mark,
-        covered: Covered::new(addresses, receiver, header),
+        covered: core::array::from_fn(|at| header[at]),
         authenticator: core::array::from_fn(|at| header[SIGNED + at]),
         body: there.get(..usize::from(packet.shape.length()) + AUTHENTICATOR).filter(|_| is_data),
     })
@@ -176,23 +144,21 @@ pub fn emit_sealed(
     let is_data = packet.shape.is_data();
     let long = SEALED_HEADER + if is_data { payload.len() + AUTHENTICATOR } else { 0 };
     let mark = if is_data { Mark::Data } else { Mark::Control };
-    let Headers { addresses, family, needed, body } = headers(out, route, marks.dscp(mark) << 2, long)?;
+    let Headers { needed, body, .. } = headers(out, route, marks.dscp(mark) << 2, long)?;
     let mut header = [0; SEALED_HEADER];
     header[..HEADER].copy_from_slice(&packet.put(SEALED_VERSION));
     header[EPOCH..NEWEST].copy_from_slice(&seal.epoch.to_be_bytes());
     header[NEWEST..COUNTER].copy_from_slice(&seal.newest.to_be_bytes());
     header[COUNTER..SALT].copy_from_slice(&seal.counter.to_be_bytes());
     header[SALT..SIGNED].copy_from_slice(&seal.salt);
-    let addresses = (&addresses[..family], &addresses[family..2 * family]);
-    let covered = Covered::new(addresses, route.to_port, &header);
+    let covered = core::array::from_fn(|at| header[at]);
     let refused = EmitError::Cipher(payload.len());
-    let authenticator = lock.sign(seal, covered.bytes()).ok_or(refused)?;
-    header[SIGNED..].copy_from_slice(&authenticator);
+    header[SIGNED..].copy_from_slice(&lock.sign(seal, &covered).ok_or(refused)?);
     body[..SEALED_HEADER].copy_from_slice(&header);
     if is_data {
         let (text, end) = body[SEALED_HEADER..].split_at_mut(payload.len());
         text.copy_from_slice(payload);
-        end.copy_from_slice(&lock.encrypt(seal, &authenticator, text).ok_or(refused)?);
+        end.copy_from_slice(&lock.encrypt(seal, &covered, text).ok_or(refused)?);
     }
     Ok(needed)
 }

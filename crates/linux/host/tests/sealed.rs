@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use common::*;
-use pullnet_host::seal::{Cipher, Key, Keys};
+use pullnet_host::seal::{Authentic, Cipher, Key, Keys};
 use pullnet_host::{Engine, EngineOptions, Secret, StreamError, StreamOptions};
 use pullnet_units::Picos;
 use pullnet_wire::switch::{self, Lengths};
 use pullnet_wire::{
-    DataFields, Marks, PORT, Packet, Reason, Route, SEALED_HEADER, Seal, Shape, emit_sealed, is_sealed,
-    parse_sealed,
+    AUTHENTICATOR, DataFields, Marks, PORT, Packet, Reason, Route, SEALED_HEADER, Seal, Sealed, Shape,
+    emit_sealed, is_sealed, parse_sealed,
 };
 
 const SERVICE: u16 = 7;
@@ -143,13 +143,14 @@ fn every_bit_of_the_header_and_of_the_addresses_is_authenticated_also_after_a_tr
     let long = switch::trim(&mut header, 0, Lengths::Corrected, &Marks::default()).unwrap();
     assert_eq!(long, FRONT + SEALED_HEADER);
     header.truncate(long);
-    for whole in [&frame, &header] {
+    // Where the payload is right, its own authenticator says that the header is, too.
+    for (whole, verified) in [(&frame, SEALED_HEADER - AUTHENTICATOR), (&header, SEALED_HEADER)] {
         let mut engine = fresh(whole);
         engine.receive(net.now, whole);
         let totals = engine.status().totals;
         assert_eq!((totals.unsealed, totals.incoming), (1, 1), "{totals:?}");
         // The source address, the destination port, and the header.
-        let bytes = (26..30).chain(FRONT - 6..FRONT - 4).chain(FRONT..FRONT + SEALED_HEADER);
+        let bytes = (26..30).chain(FRONT - 6..FRONT - 4).chain(FRONT..FRONT + verified);
         for bit in bytes.flat_map(|byte| (0..8).map(move |bit| 8 * byte + bit)) {
             let mut changed = whole.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
@@ -424,13 +425,12 @@ fn vector(name: &str, ipv6: bool, shape: Shape) -> String {
         emit_sealed(&mut frame, &route, &Marks::default(), &packet, &payload, (&seal, &cipher)).unwrap();
     let sealed = parse_sealed(&frame[..long], &Marks::default(), to.port()).unwrap();
     assert_eq!((sealed.packet, sealed.seal), (packet, seal));
-    let covered = sealed.covered.bytes();
-    assert!(cipher.verifies(&seal, covered, &sealed.authenticator));
-    let mut body = sealed.body.unwrap_or(&[]).to_vec();
-    if shape.is_data() {
-        assert_eq!(cipher.decrypt(&seal, &sealed.authenticator, &mut body).unwrap(), payload);
-    }
-    let [key, covered, frame, payload] = [&key[..], covered, &frame[..long], &payload].map(hex);
+    let mut text = Vec::new();
+    let whole = if shape.is_data() { Authentic::Whole } else { Authentic::Header };
+    assert_eq!((cipher.open(&sealed, &mut text), &text), (whole, &payload));
+    let trimmed = Sealed { body: None, ..sealed };
+    assert_eq!((cipher.open(&trimmed, &mut text), text.len()), (Authentic::Header, 0));
+    let [key, covered, frame, payload] = [&key[..], &sealed.covered, &frame[..long], &payload].map(hex);
     format!(
         "{{\"name\":\"{name}\",\"key\":\"{key}\",\"port\":{},\"covered\":\"{covered}\",\"payload\":\"{payload}\",\"frame\":\"{frame}\"}}\n",
         to.port()

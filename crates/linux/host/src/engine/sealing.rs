@@ -96,23 +96,31 @@ impl<C: Carrier> Engine<C> {
     }
 
     fn unseal(&mut self, now: Instant, sealed: &Sealed<'_>) {
+        let mut text = std::mem::take(&mut self.scratch);
+        match self.open(now, sealed, &mut text) {
+            Ok(whole) => self.take_unsealed(now, sealed, whole.then_some(&text)),
+            Err(refusal) => {
+                let refused = &mut self.totals.refused;
+                *match refusal {
+                    Refusal::NoKey => &mut refused.no_key,
+                    Refusal::Unauthentic => &mut refused.unauthentic,
+                    Refusal::Replayed => &mut refused.replayed,
+                    Refusal::TooFast => &mut refused.too_fast,
+                } += 1;
+            }
+        }
+        self.scratch = text;
+    }
+
+    /// Verifies a packet, and decrypts its payload into `text`; returns whether the payload is there and right.
+    fn open(&mut self, now: Instant, sealed: &Sealed<'_>, text: &mut Vec<u8>) -> Result<bool, Refusal> {
         let port = if sealed.returned { sealed.route.from_port } else { sealed.packet.home };
         let from = SocketAddr::new(sealed.route.from, port);
-        let refused = &mut self.totals.refused;
-        let opened = self.vault.as_mut().map_or(Err(Refusal::NoKey), |vault| vault.open(now, from, sealed));
-        let cipher = match opened {
-            Ok(cipher) => cipher,
-            Err(Refusal::NoKey) => return refused.no_key += 1,
-            Err(Refusal::Unauthentic) => return refused.unauthentic += 1,
-            Err(Refusal::Replayed) => return refused.replayed += 1,
-            Err(Refusal::TooFast) => return refused.too_fast += 1,
-        };
+        self.vault.as_mut().ok_or(Refusal::NoKey)?.open(now, from, sealed, text)
+    }
+
+    fn take_unsealed(&mut self, now: Instant, sealed: &Sealed<'_>, payload: Option<&Vec<u8>>) {
         self.totals.unsealed += 1;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        scratch.extend_from_slice(sealed.body.unwrap_or(&[]));
-        let payload =
-            sealed.body.and_then(|_| cipher.decrypt(&sealed.seal, &sealed.authenticator, &mut scratch));
         // A payload that fails authentication is pulled again, like a trimmed one.
         let fate = match sealed.packet.shape {
             _ if sealed.returned => Fate::Returned,
@@ -124,11 +132,10 @@ impl<C: Carrier> Engine<C> {
             packet: sealed.packet,
             fate,
             damaged: sealed.body.is_some() && payload.is_none(),
-            payload: payload.unwrap_or(&[]),
+            payload: payload.map_or(&[], Vec::as_slice),
             mark: sealed.mark,
         };
         self.announced = sealed.seal.newest;
         self.take_in(now, &arrived, true);
-        self.scratch = scratch;
     }
 }

@@ -1,7 +1,7 @@
 use core::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use pullnet_wire::{AUTHENTICATOR, Lock, Seal};
+use pullnet_wire::{AUTHENTICATOR, COVERED, Lock, Seal, Sealed};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
 
@@ -11,10 +11,21 @@ use super::Key;
 const HEADER: u8 = 0;
 const PAYLOAD: u8 = 1;
 /// Separates these keys from others derived from the same secret.
-const PURPOSE: &[u8] = b"pullnet packets 4";
+const PURPOSE: &[u8] = b"pullnet packets 4.1";
 
 /// AES-256-GCM under a key for packets from one host to another, derived for one salt.
 pub struct Cipher(LessSafeKey);
+
+/// How much of a packet is as the holder of the key has made it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Authentic {
+    /// Not even the header.
+    Nothing,
+    /// The header. The payload is missing or damaged.
+    Header,
+    /// Header and payload.
+    Whole,
+}
 
 impl fmt::Debug for Cipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,41 +64,49 @@ impl Cipher {
         Some(Self(LessSafeKey::new(UnboundKey::from(derived))))
     }
 
-    /// Whether `authenticator` is that of the header of a packet under `seal`.
-    #[must_use]
-    pub fn verifies(&self, seal: &Seal, covered: &[u8], authenticator: &[u8; AUTHENTICATOR]) -> bool {
-        let mut there = *authenticator;
-        self.0.open_in_place(nonce(HEADER, seal.counter), Aad::from(covered), &mut there).is_ok()
+    /// Verifies a packet, and decrypts its payload into `text`. The authenticator of a payload covers the header too, so that
+    /// that of the header is looked at only where the payload is not there, or not right.
+    pub fn open(&self, sealed: &Sealed<'_>, text: &mut Vec<u8>) -> Authentic {
+        let counter = sealed.seal.counter;
+        text.clear();
+        if let Some(body) = sealed.body {
+            text.extend_from_slice(body);
+            let aad = Aad::from(&sealed.covered);
+            if self.0.open_in_place(nonce(PAYLOAD, counter), aad, text).is_ok() {
+                text.truncate(body.len() - AUTHENTICATOR);
+                return Authentic::Whole;
+            }
+            text.clear();
+        }
+        let (mut there, aad) = (sealed.authenticator, Aad::from(&sealed.covered));
+        match self.0.open_in_place(nonce(HEADER, counter), aad, &mut there) {
+            Ok(_) => Authentic::Header,
+            Err(_) => Authentic::Nothing,
+        }
     }
 
-    /// Decrypts `body`, the payload and its authenticator, in place; `None`: it is not authentic.
-    pub fn decrypt<'a>(
+    fn seal_part(
         &self,
-        seal: &Seal,
-        header: &[u8; AUTHENTICATOR],
-        body: &'a mut [u8],
-    ) -> Option<&'a [u8]> {
-        let opened = self.0.open_in_place(nonce(PAYLOAD, seal.counter), Aad::from(header), body);
-        opened.ok().map(|payload| &*payload)
-    }
-
-    fn seal_part(&self, nonce: Nonce, covered: &[u8], text: &mut [u8]) -> Option<[u8; AUTHENTICATOR]> {
+        nonce: Nonce,
+        covered: &[u8; COVERED],
+        text: &mut [u8],
+    ) -> Option<[u8; AUTHENTICATOR]> {
         let made = self.0.seal_in_place_separate_tag(nonce, Aad::from(covered), text).ok()?;
         made.as_ref().try_into().ok()
     }
 }
 
 impl Lock for Cipher {
-    fn sign(&self, seal: &Seal, covered: &[u8]) -> Option<[u8; AUTHENTICATOR]> {
+    fn sign(&self, seal: &Seal, covered: &[u8; COVERED]) -> Option<[u8; AUTHENTICATOR]> {
         self.seal_part(nonce(HEADER, seal.counter), covered, &mut [])
     }
 
     fn encrypt(
         &self,
         seal: &Seal,
-        header: &[u8; AUTHENTICATOR],
+        covered: &[u8; COVERED],
         payload: &mut [u8],
     ) -> Option<[u8; AUTHENTICATOR]> {
-        self.seal_part(nonce(PAYLOAD, seal.counter), header, payload)
+        self.seal_part(nonce(PAYLOAD, seal.counter), covered, payload)
     }
 }

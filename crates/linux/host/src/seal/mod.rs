@@ -8,6 +8,6 @@ mod keys;
 mod vault;
 mod window;
 
-pub use cipher::Cipher;
+pub use cipher::{Authentic, Cipher};
 pub use keys::{Key, Keys};
 pub(crate) use vault::{Refusal, Vault};

@@ -7,7 +7,7 @@ use pullnet_units::Instant;
 use pullnet_wire::{Seal, Sealed};
 
 use super::window::Window;
-use super::{Cipher, Key, Keys};
+use super::{Authentic, Cipher, Key, Keys};
 use crate::guard::Budget;
 
 /// Maximum number of packets under one salt: half of the limit of RFC 9001 (section 6.6) for AES-GCM under one key, since
@@ -165,34 +165,36 @@ impl Vault {
         Some((Seal { epoch, newest, counter, salt: sending.salt }, &sending.cipher))
     }
 
-    /// Verifies that a holder of the key has made a packet from `from`, and that it is not a copy. The returned cipher
-    /// decrypts its payload.
-    pub fn open(&mut self, now: Instant, from: SocketAddr, sealed: &Sealed<'_>) -> Result<&Cipher, Refusal> {
+    /// Verifies that a holder of the key has made a packet from `from`, and that it is not a copy. Decrypts its payload into
+    /// `text`, and says whether the payload is there and right.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        sealed: &Sealed<'_>,
+        text: &mut Vec<u8>,
+    ) -> Result<bool, Refusal> {
         let seal = &sealed.seal;
         let entry = self.peers.get_mut(&from).ok_or(Refusal::NoKey)?;
-        let covered = sealed.covered.bytes();
         if sealed.returned {
             let mine = [entry.sending.as_ref(), entry.before.as_ref()].into_iter().flatten();
             let mut mine = mine.filter(|own| own.epoch == seal.epoch && own.salt == seal.salt);
-            let cipher = mine.next().map(|own| &own.cipher).ok_or(Refusal::Unauthentic)?;
-            let right = cipher.verifies(seal, covered, &sealed.authenticator);
-            return right.then_some(cipher).ok_or(Refusal::Unauthentic);
+            let own = mine.next().ok_or(Refusal::Unauthentic)?;
+            return is_whole(&own.cipher, sealed, text);
         }
         let known = |session: &Session| session.epoch == seal.epoch && session.salt == seal.salt;
-        let at = match entry.sessions.iter().position(known) {
+        let (at, whole) = match entry.sessions.iter().position(known) {
             Some(at) if entry.sessions[at].window.has(seal.counter) => return Err(Refusal::Replayed),
-            Some(at) if !entry.sessions[at].cipher.verifies(seal, covered, &sealed.authenticator) => {
-                return Err(Refusal::Unauthentic);
-            }
-            Some(at) => at,
+            Some(at) => (at, is_whole(&entry.sessions[at].cipher, sealed, text)?),
             None => {
                 let key = entry.keys.get(&seal.epoch).ok_or(Refusal::NoKey)?;
                 if !self.unknown.take(now) {
                     return Err(Refusal::TooFast);
                 }
                 let cipher = Cipher::derive(key, seal.epoch, &seal.salt, from, self.own);
-                let right = cipher.filter(|cipher| cipher.verifies(seal, covered, &sealed.authenticator));
-                entry.add_session(seal, right.ok_or(Refusal::Unauthentic)?)
+                let cipher = cipher.ok_or(Refusal::Unauthentic)?;
+                let whole = is_whole(&cipher, sealed, text)?;
+                (entry.add_session(seal, cipher), whole)
             }
         };
         self.taken += 1;
@@ -200,7 +202,7 @@ impl Vault {
         let session = &mut entry.sessions[at];
         session.used = self.taken;
         session.window.note(seal.counter);
-        Ok(&session.cipher)
+        Ok(whole)
     }
 
     /// Notes the newest key that `peer` has just announced, in a packet that cannot be a copy.
@@ -222,6 +224,15 @@ impl Vault {
             Some(Standing { peer, sends, newest: entry.newest(), theirs: entry.theirs })
         };
         self.keys.peers().filter_map(of).collect()
+    }
+}
+
+/// Whether the payload of an authentic packet is there and right; it is in `text` then.
+fn is_whole(cipher: &Cipher, sealed: &Sealed<'_>, text: &mut Vec<u8>) -> Result<bool, Refusal> {
+    match cipher.open(sealed, text) {
+        Authentic::Nothing => Err(Refusal::Unauthentic),
+        Authentic::Header => Ok(false),
+        Authentic::Whole => Ok(true),
     }
 }
 
