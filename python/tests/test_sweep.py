@@ -295,6 +295,9 @@ def test_progress_tells_when_the_rest_will_be_done(monkeypatch: pytest.MonkeyPat
     now += 12
     tally.step(work=25.0)
     assert capsys.readouterr().err == "Unequal: 11 of 40 runs, ETA 0:00:36\n", "a quarter of the work is done"
+    now += 12
+    tally.enter("measuring claim 3 of 9")
+    assert capsys.readouterr().err == "Unequal: measuring claim 3 of 9\n"
 
 
 REFUSED = {

@@ -106,7 +106,11 @@ def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> Reproduction:
     if stop.asked:
         raise KeyboardInterrupt
     data = Data(_by_experiment(tasks))
-    outcomes = [outcome(claim, data, order.level) for claim in order.claims]
+    outcomes = []
+    for count, claim in enumerate(order.claims, 1):
+        tally.enter(f"measuring claim {count} of {len(order.claims)}, {claim.id}")
+        outcomes.append(outcome(claim, data, order.level))
+    tally.enter("drawing")
     pictures = figures.all_of(order.paper.name, order.figure, data, outcomes, order.out / "figures")
     for table in TABLES.get(order.paper.name, []):
         table(data, order.out)

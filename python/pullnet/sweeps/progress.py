@@ -20,7 +20,7 @@ class Tally:
     def __init__(self, name: str, total: int, done: int, *, work: float | None = None, quiet: bool = False) -> None:
         self.name, self.total, self.done, self.failed = name, total, done, 0
         self._work, self._worked = total - done if work is None else work, 0.0
-        self._last = ""
+        self._last = self._stage = ""
         self.before = done
         self._began = time.monotonic()
         self._every = math.inf if quiet else LINE_EVERY_S
@@ -44,6 +44,11 @@ class Tally:
         self.failed += failed
         self.tick()
 
+    def enter(self, stage: str) -> None:
+        """Tell what is done now that all runs are there."""
+        self._stage = stage
+        self.tick()
+
     def tick(self) -> None:
         """Tell if it is time to."""
         if self._bar:
@@ -54,7 +59,9 @@ class Tally:
 
     @property
     def text(self) -> str:
-        """How far it is: "37 of 100 runs, 1 failed, ETA 0:02:10"."""
+        """How far it is: "37 of 100 runs, 1 failed, ETA 0:02:10", or what follows the runs."""
+        if self._stage:
+            return self._stage
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done} of {self.total} runs{failed}{self._remaining}{self._last}"
 
