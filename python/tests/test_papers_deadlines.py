@@ -100,3 +100,20 @@ def test_all_hosts_but_the_aggregator_send_in_each_round(tmp_path: Path) -> None
     assert len(rounds) == 10
     assert rounds["src"].to_list() == [[1, 2, 3, 4, 5]] * 10
     assert rounds["dst"].to_list() == [[0]] * 10
+
+
+def test_what_was_measured_at_a_point_is_not_read_again() -> None:
+    data, reads = Data({}), []
+
+    def read(value: float) -> float:
+        reads.append(value)
+        return value
+
+    assert data.once("met", "rack", {"rate": 100, "protocol": "d3"}, lambda: read(0.5)) == 0.5
+    same = data.expecting([]).once("met", "rack", {"protocol": "d3", "rate": 100}, lambda: read(0.6))
+    other = [
+        data.once("met", "rack", {"rate": 200, "protocol": "d3"}, lambda: read(0.7)),
+        data.once("met", "flash", {"rate": 100, "protocol": "d3"}, lambda: read(0.8)),
+        data.once("late", "rack", {"rate": 100, "protocol": "d3"}, lambda: read(0.9)),
+    ]
+    assert (same, other, reads) == (0.5, [0.7, 0.8, 0.9], [0.5, 0.7, 0.8, 0.9])

@@ -20,6 +20,7 @@ class Data:
 
     def __init__(self, runs: Mapping[str, list[Run]], expected: Curve | None = None) -> None:
         self._runs = runs
+        self._known: dict[str, float] = {}
         self.expected = expected or []
         """The paper's curve, for measures that are taken at its points."""
 
@@ -45,7 +46,19 @@ class Data:
 
     def expecting(self, curve: Curve) -> "Data":
         """Return the same runs, beside another expected curve."""
-        return Data(self._runs, curve)
+        same = Data(self._runs, curve)
+        same._known = self._known
+        return same
+
+    def once(self, name: str, experiment: str, at: Mapping[str, Value], measure: Callable[[], float]) -> float:
+        """Measure, or return what was measured under this name at this setting before.
+
+        Claims, tables and pictures ask for the same points, and reading a thousand runs takes seconds.
+        """
+        key = f"{name} {experiment} {sorted(at.items())}"
+        if key not in self._known:
+            self._known[key] = measure()
+        return self._known[key]
 
 
 Measure = Callable[..., Measured]

@@ -36,7 +36,7 @@ def joined(data: Data, experiment: str, at: At) -> pl.DataFrame:
 
 def met(data: Data, experiment: str, at: At) -> float:
     """Share of responses that met their deadline."""
-    return mean(joined(data, experiment, at)["deadline_met"].cast(pl.Float64))
+    return data.once("met", experiment, at, lambda: mean(joined(data, experiment, at)["deadline_met"].cast(pl.Float64)))
 
 
 def met_by(data: Data, experiment: str, key: str, at: At) -> dict[float, float]:
