@@ -145,16 +145,16 @@ pub fn emit_sealed(
     let long = SEALED_HEADER + if is_data { payload.len() + AUTHENTICATOR } else { 0 };
     let mark = if is_data { Mark::Data } else { Mark::Control };
     let Headers { needed, body, .. } = headers(out, route, marks.dscp(mark) << 2, long)?;
-    let mut header = [0; SEALED_HEADER];
-    header[..HEADER].copy_from_slice(&packet.put(SEALED_VERSION));
-    header[EPOCH..NEWEST].copy_from_slice(&seal.epoch.to_be_bytes());
-    header[NEWEST..COUNTER].copy_from_slice(&seal.newest.to_be_bytes());
-    header[COUNTER..SALT].copy_from_slice(&seal.counter.to_be_bytes());
-    header[SALT..SIGNED].copy_from_slice(&seal.salt);
-    let covered = core::array::from_fn(|at| header[at]);
+    let mut covered: [u8; COVERED] = packet.put(SEALED_VERSION);
+    covered[EPOCH..NEWEST].copy_from_slice(&seal.epoch.to_be_bytes());
+    covered[NEWEST..COUNTER].copy_from_slice(&seal.newest.to_be_bytes());
     let refused = EmitError::Cipher(payload.len());
-    header[SIGNED..].copy_from_slice(&lock.sign(seal, &covered).ok_or(refused)?);
-    body[..SEALED_HEADER].copy_from_slice(&header);
+    // Copied after it was signed: by then the processor has written the fields, of which each is smaller than a load.
+    let authenticator = lock.sign(seal, &covered).ok_or(refused)?;
+    body[..COUNTER].copy_from_slice(&covered);
+    body[COUNTER..SALT].copy_from_slice(&seal.counter.to_be_bytes());
+    body[SALT..SIGNED].copy_from_slice(&seal.salt);
+    body[SIGNED..SEALED_HEADER].copy_from_slice(&authenticator);
     if is_data {
         let (text, end) = body[SEALED_HEADER..].split_at_mut(payload.len());
         text.copy_from_slice(payload);
