@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.legend import Legend
 
+from pullnet import pictures
 from pullnet.papers import beside, model, page
 from pullnet.papers.judge import MET, NOT_MET, NOT_RUN, Measured, Outcome
 from pullnet.papers.picture import Picture
@@ -99,3 +101,25 @@ def test_claims_in_words_are_in_no_picture() -> None:
     words = replace(outcome, claim=replace(outcome.claim, expected="NDP is faster"))
     truth = replace(outcome, claim=replace(outcome.claim, unit="boolean"))
     assert beside.of_values([words, truth]) == []
+
+
+@pytest.mark.parametrize("lines", [2, pictures.MOST_INSIDE, pictures.MOST_INSIDE + 1, 30])
+def test_a_legend_leaves_room_for_the_lines_and_each_of_them_looks_different(lines: int) -> None:
+    figure, axes = pictures.sheet(7, 4.5, lines)
+    for number in range(lines):
+        axes.plot([0, 1], [0, number], label=f"setting {number}, 2000/s")
+    pictures.legend(axes, "small")
+    figure.draw_without_rendering()
+    room, entries = axes.get_window_extent(), [*axes.findobj(Legend), *figure.legends][-1].get_window_extent()
+    assert room.height > 0.7 * figure.bbox.height
+    assert room.width > 4.5 * figure.dpi
+    assert entries.height < figure.bbox.height
+    assert lines <= pictures.MOST_INSIDE or entries.x0 >= room.x1
+    looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+    assert len(looks) == lines
+
+
+def test_a_picture_of_thirty_lines_is_drawn_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    many = {f"setting {number}, 2000/s": [(0.0, 1.0), (1.0, float(number))] for number in range(30)}
+    assert beside.of_picture(replace(CURVE, ours=many, paper={})).ours
+    assert not recwarn.list

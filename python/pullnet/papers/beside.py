@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pullnet import pictures
 from pullnet.papers.judge import Outcome
 from pullnet.papers.picture import Picture, Points
 
@@ -18,6 +18,7 @@ MOST_VALUES = 14
 """In one picture; more are drawn in several."""
 MOST_MARKS = 30
 """A curve of more points is a line without marks."""
+MARKS = ("o", "s", "^", "D")
 INK = ("#0550ae", "#9a3412", "#166534", "#6b21a8", "#57606a", "#0e7490", "#a16207", "#be185d")
 
 Span = tuple[float, float]
@@ -54,7 +55,7 @@ def of_picture(picture: Picture) -> Pair:
             _frame(axes, picture.x, across, log=picture.log)
             axes.set(ylabel=picture.y, ylim=up, yscale="log" if picture.log_y else "linear")
 
-        return _png(fill)
+        return _png(fill, lines=len(series))
 
     names = ", ".join(name for name in picture.ours if name) or "one series"
     alt = f"{picture.title}: {picture.y or 'value'} against {picture.x or 'what is varied'}; {names}"
@@ -62,11 +63,13 @@ def of_picture(picture: Picture) -> Pair:
 
 
 def _curves(axes: Axes, series: dict[str, Points], style: str) -> None:
-    for (name, points), ink in zip(series.items(), itertools.cycle(INK), strict=False):
-        mark = "o" if len(points) <= MOST_MARKS else ""
-        axes.plot(*zip(*points, strict=True), f"{mark}{style}", color=ink, label=name, markersize=3.5, linewidth=1.4)
+    for number, (name, points) in enumerate(series.items()):
+        ink, shape = INK[number % len(INK)], MARKS[number // len(INK) % len(MARKS)]
+        mark = shape if len(points) <= MOST_MARKS else ""
+        (line,) = axes.plot(*zip(*points, strict=True), linestyle=style, color=ink, label=name, linewidth=1.4)
+        line.set(marker=mark, markersize=3.5)
     if any(series):
-        axes.legend(fontsize="x-small")
+        pictures.legend(axes, "x-small")
 
 
 def of_values(outcomes: list[Outcome]) -> list[Pair]:
@@ -127,11 +130,8 @@ def _margins(values: list[float], *, log: bool) -> Span:
     return low - margin, high + margin
 
 
-def _png(fill: Callable[[Axes], None], height: float = 3.4) -> bytes:
-    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
-
-    figure = Figure(figsize=(5, height), layout="constrained")
-    axes = figure.subplots()
+def _png(fill: Callable[[Axes], None], height: float = 3.4, lines: int = 0) -> bytes:
+    figure, axes = pictures.sheet(5, height, lines)
     fill(axes)
     target = io.BytesIO()
     figure.savefig(target, dpi=110)

@@ -95,7 +95,7 @@ def sensitivity(data: Data) -> Picture:
     rates = data.values("sensitivity", "each")
     for each in rates:
         base = responses.met(data, "sensitivity", {"case": "none x 1", "each": each})
-        for name in _named(data, "sensitivity", "parameter"):
+        for name in [name for name in _named(data, "sensitivity", "parameter") if name != "none"]:
             runs = data.runs("sensitivity", {"parameter": name, "each": each})
             factors = {float(run.at["factor"]): str(run.at["case"]) for run in runs}
             points = [

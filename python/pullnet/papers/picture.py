@@ -33,10 +33,7 @@ def _rows(picture: Picture) -> Iterator[list[object]]:
 
 
 def _png(picture: Picture, path: Path) -> None:
-    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = pictures.sheet(7, 4.5, len(picture.ours) + len(picture.paper))
     ours = "pullnet" if picture.paper else ""
     for name, points in picture.ours.items():
         axes.plot(*zip(*points, strict=True), label=f"{ours} {name}".strip(), linewidth=1.5)
@@ -45,5 +42,5 @@ def _png(picture: Picture, path: Path) -> None:
     scales = {"xscale": "log" if picture.log else "linear", "yscale": "log" if picture.log_y else "linear"}
     axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y, **scales)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    pictures.legend(axes, "small")
     figure.savefig(path, dpi=120)

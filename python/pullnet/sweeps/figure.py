@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pullnet import pictures
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.data import unit
 from pullnet.sweeps.store import replacing, writing
@@ -33,20 +34,19 @@ def draw(points: pl.DataFrame, runs: pl.DataFrame, axes: Sequence[Axis], metric:
     here = points.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null())
     if here.height == 0:
         return False
-    from matplotlib.figure import Figure  # not by pyplot, whose backend is the caller's
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    drawing = figure.subplots()
+    drawn = lines(here, axes) if axes else {}
+    has_legend = 1 < len(drawn) <= _MOST_LINES
+    figure, drawing = pictures.sheet(7, 4.5, len(drawn) if has_legend else 0)
     words = axes_text(axes, metric)
     if axes:
         scale = numbers(axes[0].values)
-        for name, line in lines(here, axes).items():
+        for name, line in drawn.items():
             xs, means, halves = zip(*line, strict=True)
             drawing.errorbar(xs, means, yerr=halves, label=name, marker="o", markersize=4, capsize=3, linewidth=1.5)
         if scale is None:
             drawing.set_xticks(range(len(axes[0].values)), [str(value) for value in axes[0].values], rotation=30)
-        if 1 < len(lines(here, axes)) <= _MOST_LINES:
-            drawing.legend(fontsize="small")
+        if has_legend:
+            pictures.legend(drawing, "small")
     else:
         drawing.plot(runs["seed"].to_list(), runs[metric].to_list(), "o", markersize=4)
     drawing.set(xlabel=words[0], ylabel=words[1])
