@@ -63,8 +63,9 @@ pub struct RedQueue {
     average: f64,
     /// Packets since the last mark; -1 while the average is low.
     since_mark: i64,
-    /// When the port ran empty; `None` while it holds packets.
-    idle_since: Option<Instant>,
+    /// Since when the port has been empty, as far as the average does not know it yet. Without meaning while it holds
+    /// packets.
+    idle_since: Instant,
 }
 
 /// The rule of a port with random early detection.
@@ -74,13 +75,15 @@ pub type RedRule = OneQueue<RedQueue>;
 pub type Red<P> = Classes<RedRule, P, 1>;
 
 impl RedQueue {
-    /// Updates the average queue for an arriving packet.
+    /// Updates the average queue for an arriving packet. A port that drops the packet stays idle: the time until the next
+    /// one counts, too. Otherwise a port whose average is high would refuse all packets although it is empty.
     fn sample<P>(&mut self, rules: &RedRules, held: &Fifo, cx: &impl Context<P>) {
-        if let Some(since) = self.idle_since.take() {
+        if held.packets() == 0 {
             // Idle time counts as so many small packets that found the queue empty.
             let packet = cx.rate().serialization(Bytes(TYPICAL_PACKET)).0.max(1);
-            let missed = cx.now().since(since).0 / packet;
+            let missed = cx.now().since(self.idle_since).0 / packet;
             self.average *= libm::pow(1.0 - rules.weight, missed as f64);
+            self.idle_since = cx.now();
         }
         let held = if rules.in_bytes { held.bytes() as f64 } else { f64::from(held.packets()) };
         self.average += rules.weight * (held - self.average);
@@ -136,7 +139,7 @@ impl QueueRule for RedQueue {
     }
 
     fn new(_: &RedRules) -> Self {
-        Self { average: 0.0, since_mark: -1, idle_since: Some(Instant::ZERO) }
+        Self { average: 0.0, since_mark: -1, idle_since: Instant::ZERO }
     }
 
     fn admit<P: Item>(
@@ -160,7 +163,7 @@ impl QueueRule for RedQueue {
 
     fn complete<P: Item>(&mut self, _: &RedRules, held: &Fifo, cx: &mut impl Context<P>) {
         if held.packets() == 0 {
-            self.idle_since = Some(cx.now());
+            self.idle_since = cx.now();
         }
     }
 }

@@ -48,3 +48,21 @@ fn red_forgets_while_the_port_is_idle() {
     port.now = port.now.after(Picos(100 * 1_200_000));
     assert_eq!(port.put(capable(20, FULL)), None);
 }
+
+#[test]
+fn red_also_forgets_while_an_empty_port_drops() {
+    let mut port = red(0.02, false);
+    let dropped =
+        |outcome| matches!(outcome, Some(Outcome::Dropped { why: DropReason::Early, packet: _, trimmed: _ }));
+    for id in 0..100 {
+        let _ = port.draw(data(id, FULL), 0.999);
+    }
+    while port.serve().is_some() {}
+    // The port is empty, and its average of about 30 packets refuses what comes. Twenty packet times are too few, and so are as
+    // many again; they count together.
+    let mut after_a_while = |id| {
+        port.now = port.now.after(Picos(20 * 1_200_000));
+        dropped(port.draw(data(id, FULL), 0.999))
+    };
+    assert_eq!([200, 201, 202].map(&mut after_a_while), [true, false, false]);
+}
