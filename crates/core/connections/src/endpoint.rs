@@ -82,6 +82,15 @@ impl<T> DerefMut for Armed<T> {
     }
 }
 
+/// The end of a flow whose packets are all acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// The counters of the flow.
+    pub counts: SendCounts,
+    /// A single answer has said that the receiver has the whole flow.
+    pub finished: bool,
+}
+
 /// State, at the receiver, of the flow that a packet names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
@@ -178,6 +187,17 @@ impl<R: Rules> Flows<R> {
             events.push(Event::Acked { to, conn, latency: now.since(departure) });
         });
         Some((slot, taken))
+    }
+
+    /// Every packet of the flow is acknowledged. The answer to the last one that arrives says that all are there. A receiver that
+    /// has never said so has forgotten packets that it had acknowledged: they are lost, and the flow fails.
+    pub fn end(&mut self, now: Instant, to: HostAddr, conn: ConnId, ended: Ended) {
+        let Ended { counts, finished } = ended;
+        if finished {
+            self.complete(now, to, conn, counts);
+        } else {
+            self.fail(now, to, conn, FailureReason::Forgotten, counts);
+        }
     }
 
     /// The receiver has all data: the flow ends, and its number rests.

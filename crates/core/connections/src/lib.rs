@@ -24,7 +24,7 @@ pub use asking::{
     Asking, AskingRules, Expiry, Message, Outgoing, Outlook, Pace, link_rate, smoothed, transmission_time,
     transmission_work,
 };
-pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
+pub use endpoint::{Armed, Ended, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
 pub use incoming::{Admitted, Incoming, Receipt};
 pub use limits::Limits;

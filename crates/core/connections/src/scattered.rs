@@ -3,6 +3,7 @@ use alloc::collections::VecDeque;
 use pullnet_transport::{CumulativeAck, SendCounts};
 use pullnet_units::Instant;
 
+use crate::endpoint::Ended;
 use crate::packets::FlowPackets;
 use crate::received::ReceivedSet;
 use crate::sent::Departure;
@@ -14,6 +15,8 @@ use crate::sent::Departure;
 pub struct ScatteredPackets {
     packets: FlowPackets,
     acked: ReceivedSet,
+    /// A single ACK has said that the receiver has the whole flow.
+    finished: bool,
     /// The packet that leaves next, unless it is acknowledged by then.
     next: u32,
     /// One past the highest packet that was sent.
@@ -32,6 +35,7 @@ impl ScatteredPackets {
         Self {
             packets,
             acked: ReceivedSet::default(),
+            finished: false,
             next: 0,
             sent_until: 0,
             sent_at: VecDeque::new(),
@@ -50,9 +54,9 @@ impl ScatteredPackets {
         self.left() == 0
     }
 
-    /// The counters, once every packet is acknowledged.
-    pub fn ended(&self) -> Option<SendCounts> {
-        self.is_complete().then_some(self.counts)
+    /// How the flow has ended, once every packet is acknowledged.
+    pub fn ended(&self) -> Option<Ended> {
+        self.is_complete().then_some(Ended { counts: self.counts, finished: self.finished })
     }
 
     /// Number of acknowledged packets.
@@ -124,6 +128,7 @@ impl ScatteredPackets {
     ) -> bool {
         let (before, count) = (self.first(), self.acked.count());
         let cumulative = if finished { self.packets.number } else { cumulative };
+        self.finished |= cumulative >= self.packets.number;
         let answered = answers.into_iter().chain(before..cumulative.min(self.sent_until));
         for seq in answered.filter(|seq| *seq < self.sent_until) {
             if !self.acked.contains(seq) {
@@ -193,6 +198,17 @@ mod tests {
         packets.on_ack(Instant(20), ack(0, None, true), |at| assert_eq!(at, Instant(1)));
         assert!(packets.is_complete() && packets.acknowledged() == 5 && !packets.in_flight());
         assert_eq!(packets.send_any(Instant(21)), None);
+        assert_eq!(packets.ended(), Some(Ended { counts: packets.counts, finished: true }));
+    }
+
+    #[test]
+    fn a_receiver_that_acknowledges_all_packets_and_never_the_flow_has_forgotten_some() {
+        let mut packets = five();
+        send_all(&mut packets, 1, 5);
+        packets.on_ack(Instant(9), ack(4, Some(3), false), |_| {});
+        assert_eq!(packets.ended(), None);
+        packets.on_ack(Instant(90), ack(0, Some(4), false), |_| {});
+        assert_eq!(packets.ended(), Some(Ended { counts: packets.counts, finished: false }));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeSet;
 
-use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules, Target};
+use pullnet_connections::{Ended, FlowPackets, Flows, Known, RoundRobin, Rules, Target};
 use pullnet_rng::RandomStream;
 use pullnet_transport::{
     Awaited, ConnId, DataPacket, Deadline, Event, FailureReason, FlowSpec, FlowStatus, HostAddr, HostInfo,
@@ -85,17 +85,17 @@ impl<C: Control> RdmaRules<C> {
         let conn = answered.0.feedback.conn;
         let taken = flows.acknowledge(now, (to, conn), |sender, visit| {
             sender.on_answer(now, (&self.parameters, &self.own), answered, visit);
-            let (complete, failure) = (sender.outstanding.is_complete(), sender.control.failure());
-            (complete, failure, sender.counts, sender.next_at)
+            let ended = Ended { counts: sender.counts, finished: sender.finished };
+            (sender.outstanding.is_complete(), sender.control.failure(), ended, sender.next_at)
         });
         match taken {
-            Some((slot, (true, _, counts, next_at))) => {
+            Some((slot, (true, _, ended, next_at))) => {
                 self.forget(slot, next_at);
-                flows.complete(now, to, conn, counts);
+                flows.end(now, to, conn, ended);
             }
-            Some((slot, (_, Some(reason), counts, next_at))) => {
+            Some((slot, (_, Some(reason), ended, next_at))) => {
                 self.forget(slot, next_at);
-                flows.fail(now, to, conn, reason, counts);
+                flows.fail(now, to, conn, reason, ended.counts);
             }
             Some((slot, _)) => self.settle(flows, now, slot),
             None => (),

@@ -31,6 +31,8 @@ pub struct Sender<C> {
     pub control: C,
     line: BitsPerSec,
     pub outstanding: Outstanding<Note>,
+    /// A single answer has said that the receiver has the whole flow.
+    pub finished: bool,
     /// Number of the next packet; after a go-back below that of a packet that was never sent.
     next: u32,
     /// Packets to retransmit one by one (selective repeat).
@@ -60,6 +62,7 @@ impl<C: Control> Sender<C> {
             control,
             line,
             outstanding: Outstanding::new(packets),
+            finished: false,
             next: 0,
             lost: VecDeque::new(),
             scanned: 0,
@@ -191,8 +194,8 @@ impl<C: Control> Sender<C> {
         if cumulative > sent || answered.feedback.seq >= sent {
             return;
         }
-        self.last_heard = now;
-        let before = outstanding.acked_bytes();
+        self.finished |= cumulative == outstanding.packets().number;
+        let before = (outstanding.acked_bytes(), outstanding.first());
         let rtt = outstanding.get(answered.feedback.seq).filter(|(_, note)| !note.again);
         let rtt = rtt.map(|(first_sent, _)| now.since(first_sent));
         let selective = parameters.recovery == Recovery::Selective;
@@ -200,7 +203,11 @@ impl<C: Control> Sender<C> {
             outstanding.acknowledge(answered.feedback.seq, &mut visit);
         }
         outstanding.advance(cumulative, &mut visit);
-        let (bytes, first) = (outstanding.acked_bytes() - before, outstanding.first());
+        let (bytes, first) = (outstanding.acked_bytes() - before.0, outstanding.first());
+        // An answer that lags behind earlier ones is late, or of a receiver that has forgotten the flow and will never have it.
+        if cumulative >= before.1 || bytes > 0 {
+            self.last_heard = now;
+        }
         self.recover(answered, cumulative, selective);
         if bytes > 0 {
             self.last_progress = now;

@@ -80,6 +80,8 @@ texts! {
     NoGroupAddress = "no address is left for its group",
     /// Found by the driver: links or switches have failed.
     NoWorkingPath = "no working path leads to this receiver of the group",
+    /// The receiver has forgotten what had arrived, because it heard nothing of the flow for long.
+    Forgotten = "the receiver has forgotten the flow, which was silent for too long: use a larger give_up",
 }
 
 impl FailureReason {

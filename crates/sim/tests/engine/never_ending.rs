@@ -138,3 +138,19 @@ fn a_flow_whose_data_has_arrived_is_complete_though_its_sender_gave_up() {
     let unheard = record.flows.iter().filter(|flow| flow.received.is_some() && flow.acknowledged.is_none());
     assert!(unheard.count() > 0, "the set-up provokes senders that give up after the last packet arrived");
 }
+
+#[test]
+fn a_flow_that_its_receiver_has_forgotten_fails() {
+    // The shorter flow has the link of their host for 5 ms. By then the receiver of the longer one has given that up and forgotten
+    // it, and takes the rest for a flow of its own. Every packet is acknowledged, and half of the data is lost.
+    let text = "until = \"all flows done\"\nlimit = \"1 s\"\n\
+         [topology]\nkind = \"star\"\nhosts = 4\nlink = { rate = \"10 Gbps\", delay = \"1 us\" }\n\
+         [transport]\nkind = \"pfabric\"\ngive_up = \"1 ms\"\ntime_wait = \"10 us\"\n[switch]\nkind = \"pfabric\"\n\
+         [[traffic]]\nkind = \"incast\"\nfrom = 1\nto = 2\nsize = \"12 MB\"\n\
+         [[traffic]]\nkind = \"incast\"\nfrom = 1\nto = 3\nsize = \"6 MB\"\nstart = \"1 ms\"\n";
+    let record = simulate(&compiled(text, &[]), 1);
+    let [long, short] = &record.flows[..] else { panic!("{:?}", record.flows) };
+    assert!(short.received.is_some() && short.failed.is_none());
+    assert!(long.received.is_none() && long.acknowledged.is_none());
+    assert!(long.failed.is_some_and(|reason| reason.contains("forgotten")), "{:?}", long.failed);
+}

@@ -5,8 +5,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{
-    ConnId, CumulativeAck, DataPacket, Event, FlowSpec, Header, HopView, HostAddr, HostInfo, Protocol,
-    SendCounts, Transport,
+    ConnId, CumulativeAck, DataPacket, Event, FailureReason, FlowSpec, Header, HopView, HostAddr, HostInfo,
+    Protocol, SendCounts, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, PacketSeq, Packets, Picos};
 
@@ -203,4 +203,24 @@ fn no_flow_hangs_where_one_packet_in_twenty_is_lost() {
             assert_eq!(u64::from(counts.sent - counts.again), 1 + seed * 7);
         }
     }
+}
+
+/// A receiver forgets a flow that its own host has starved for long, and takes later packets for those of another one.
+#[test]
+fn a_flow_fails_that_its_receiver_has_forgotten() {
+    let mut s = host(&small());
+    s.opens(flow(10)).sends([data(0, 10), data(1, 10), data(2, 10)]);
+    for seq in 0..9 {
+        s.receives(ack(seq + 1, seq)).sent();
+    }
+    s.reported();
+    s.at(us(5)).receives(ack(0, 9));
+    let (reason, counts) = (FailureReason::Forgotten, SendCounts { sent: 10, again: 0, timeouts: 0 });
+    assert_eq!(
+        s.reported(),
+        [
+            Event::Acked { to: THERE, conn: CONN, latency: us(5) },
+            Event::Failed { to: THERE, conn: CONN, reason, counts }
+        ]
+    );
 }

@@ -178,6 +178,29 @@ fn a_flow_ends_when_all_is_acknowledged_or_nobody_answers() {
     assert_eq!(s.sent().len(), 3, "the first packet and two timeouts");
 }
 
+/// A receiver that hears nothing of a slow flow for long forgets what it has.
+#[test]
+fn a_flow_fails_that_its_receiver_has_forgotten() {
+    let mut s = host(&config(Recovery::Selective));
+    s.opens(flow(2)).at(us(1)).sends([data(0), last(1)]);
+    s.receives(arrives(ack(0, 1))).receives(arrives(nack(1, 0)));
+    let counts = SendCounts { sent: 2, again: 0, timeouts: 0 };
+    let reason = FailureReason::Forgotten;
+    assert_eq!(s.reported().last(), Some(&Event::Failed { to: THERE, conn: CONN, reason, counts }));
+
+    // With go-back-N it asks for the first packet, which the sender does not have any more: that is no answer to others.
+    let quick = RoceConfig { give_up: Picos::from_millis(10), ..config(Recovery::GoBackN) };
+    let mut s = host(&quick);
+    s.opens(flow(2)).at(us(1)).sends([data(0), last(1)]);
+    s.at(us(2)).receives(arrives(ack(0, 1)));
+    for at in [4_000, 8_000, 9_990] {
+        s.at(us(at)).receives(arrives(nack(1, 0)));
+    }
+    s.at(us(10_003));
+    let failed = |event: &Event| matches!(event, Event::Failed { reason: FailureReason::ReceiverSilent, .. });
+    assert!(s.reported().iter().any(failed));
+}
+
 #[test]
 fn a_paused_flow_fails_while_it_waits_for_its_turn() {
     let quick = RoceConfig { give_up: Picos::from_millis(10), ..config(Recovery::GoBackN) };

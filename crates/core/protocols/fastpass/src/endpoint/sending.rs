@@ -15,9 +15,9 @@ impl FastpassRules {
             sender.packets.ended()
         });
         match acknowledged {
-            Some((handle, Some(counts))) => {
+            Some((handle, Some(ended))) => {
                 self.part(flows, now, handle);
-                flows.complete(now, to, ack.conn, counts);
+                flows.end(now, to, ack.conn, ended);
             }
             Some((handle, None)) => self.link.line_up(flows, handle),
             None => (),

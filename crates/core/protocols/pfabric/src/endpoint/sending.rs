@@ -15,9 +15,9 @@ impl PfabricRules {
             sender.packets.ended()
         });
         match acknowledged {
-            Some((slot, Some(counts))) => {
+            Some((slot, Some(ended))) => {
                 self.link.ready.forget(slot);
-                flows.complete(now, to, ack.conn, counts);
+                flows.end(now, to, ack.conn, ended);
             }
             Some((slot, None)) => self.link.line_up(flows, slot),
             None => (),
