@@ -95,6 +95,10 @@ impl QueueSettings for PfcConfig {
         vec![Capacity { key: "buffer", room: QueueSize::Bytes(self.buffer), of_data: true }]
     }
 
+    fn thresholds(&self) -> Option<[(&'static str, QueueSize); 2]> {
+        self.mark_low.map(|low| [("mark_low", low), ("mark_high", self.mark_high)])
+    }
+
     fn divided(&self, rates: &[BitsPerSec]) -> Option<Divided> {
         let rules = <PfcRule as ClassRule<PRIORITIES>>::rules(self);
         let scales = || rates.iter().map(|rate| rules.scale(*rate));

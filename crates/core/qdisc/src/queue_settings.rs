@@ -47,6 +47,10 @@ pub trait QueueSettings: Settings {
     fn headroom(&self, _rate: BitsPerSec) -> Option<(&'static str, Bytes)> {
         None
     }
+    /// Thresholds between which the probability of a mark or a drop rises, by their settings; `None` if there are none.
+    fn thresholds(&self) -> Option<[(&'static str, QueueSize); 2]> {
+        None
+    }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
     fn classes(&self) -> u8 {
         1

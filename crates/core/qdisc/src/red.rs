@@ -39,6 +39,10 @@ impl QueueSettings for RedConfig {
     fn capacities(&self) -> Vec<Capacity> {
         vec![Capacity { key: "queue", room: self.queue, of_data: true }]
     }
+
+    fn thresholds(&self) -> Option<[(&'static str, QueueSize); 2]> {
+        Some([("low", self.low), ("high", self.high)])
+    }
 }
 
 /// [`RedConfig`] in the form in which ports use it.

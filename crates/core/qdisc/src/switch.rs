@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use pullnet_settings::{Field, Settings};
 use pullnet_transport::Reliance;
-use pullnet_units::{BitsPerSec, Bytes, Picos};
+use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
 
 use crate::cut_payload::CutPayloadConfig;
 use crate::d3::D3Config;
@@ -83,6 +83,11 @@ macro_rules! switches {
             /// that says so; `None` if ports do not pause senders.
             pub fn headroom(&self, rate: BitsPerSec) -> Option<(&'static str, Bytes)> {
                 match self { $(Self::$variant(config) => config.headroom(rate)),+ }
+            }
+
+            /// Thresholds between which the probability of a mark or a drop rises, by their settings; `None` if there are none.
+            pub fn thresholds(&self) -> Option<[(&'static str, QueueSize); 2]> {
+                match self { $(Self::$variant(config) => config.thresholds()),+ }
             }
 
             /// Number of classes that tell packets apart by their priority.

@@ -105,6 +105,9 @@ fn check_together(
     switch: Option<&(SwitchConfig, Forwarding, Unread)>,
 ) {
     let lengths: Vec<_> = transports.iter().map(cross_checks::Lengths::new).collect();
+    if let Some((switch, _, unread)) = switch {
+        cross_checks::thresholds(root, switch, unread);
+    }
     if let (Some(network), Some((switch, _, unread))) = (network, switch) {
         cross_checks::memory(root, &network.topology, (switch, unread), &lengths);
     }

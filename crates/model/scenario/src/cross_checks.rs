@@ -61,6 +61,21 @@ fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, packets:
     }
 }
 
+/// Reports two thresholds of a queue that cannot be compared: one in packets, the other in bytes.
+pub(crate) fn thresholds(root: &Reader<'_>, switch: &SwitchConfig, unread: &Unread) {
+    let (Some(reader), Some([low, high])) = (root.table("switch", ""), switch.thresholds()) else { return };
+    let in_bytes = |(_, size)| matches!(size, QueueSize::Bytes(_));
+    if in_bytes(low) != in_bytes(high) && ![low.0, high.0].iter().any(|key| unread.contains(key)) {
+        let ((key, _), (other, size)) = (low, high);
+        reader.refuse(
+            key,
+            format!(
+                "has another unit than switch.{other} = \"{size}\"; state both in packets or both in bytes"
+            ),
+        );
+    }
+}
+
 /// Reports a switch whose ports set aside all of its memory, or more, and one that takes no full packet even when it is empty.
 pub(crate) fn memory(
     root: &Reader<'_>,
