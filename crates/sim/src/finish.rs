@@ -36,7 +36,7 @@ pub fn record<W: Words>(
     builder.enter(&reports);
     each_host(&shards, |host| builder.add_host(host.id, host.counts));
     builder.open_flows(|visit| shards.iter().for_each(|shard| shard.hosts.open_flows(visit)));
-    enter_losses(&shards, &mut builder);
+    enter_losses(net, &shards, &mut builder);
     enter_ideals(net, &mut builder);
     add_rows(net, &shards, held, &mut builder, now);
     let circle = deadlock::circle(net, &shards);
@@ -85,11 +85,13 @@ fn each_port<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(PortView<'_>))
 }
 
 /// Explains timeouts by packets that were lost on links or dropped by switches.
-fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
+fn enter_losses<W: Words>(net: &Network<W>, shards: &[Shard<W>], builder: &mut RecordBuilder) {
     let mut explained = Losses::new(&builder.log().timed_out);
     let flows = builder.flows_mut();
     each_host(shards, |host| host.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     each_port(shards, |port| port.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
+    let lost = |row: &FlowRow| !net.hears_headers[usize::from(row.labels.transport)];
+    each_host(shards, |host| host.line.cut().into_iter().for_each(|cut| explained.add_cut(cut, flows, lost)));
     explained.enter(flows);
 }
 

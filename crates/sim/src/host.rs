@@ -323,6 +323,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             Fate::Trimmed => self.counts.headers_delivered += 1,
             Fate::Returned => self.counts.headers_returned += 1,
         }
+        if packet.fate() != Fate::Whole && !cx.env.net.all_hear_headers {
+            self.line.note_cut(cx.env.net, packet);
+        }
     }
 
     /// Links of its tree that a packet for a group has crossed for this host's sake: each link counts once.

@@ -67,6 +67,8 @@ struct Trouble {
     slower: Picos,
     /// Packets lost on the link or dropped in front of it.
     losses: LostPackets,
+    /// Packets that arrived here trimmed or returned, where some transport makes no use of them.
+    cut: LostPackets,
     /// Pause frames sent.
     pauses: u64,
     /// Time for which some priority was paused here, until `since`.
@@ -392,6 +394,17 @@ impl Line {
     #[cold]
     pub fn note_drop<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
         self.trouble.get_or_insert_default().losses.note(net.headers.about(packet.packed()));
+    }
+
+    /// Notes a packet that has arrived at this end trimmed or returned.
+    #[cold]
+    pub fn note_cut<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
+        self.trouble.get_or_insert_default().cut.note(net.headers.about(packet.packed()));
+    }
+
+    /// Packets that arrived here trimmed or returned, as far as [`Line::note_cut`] was told.
+    pub fn cut(&self) -> Option<&LostPackets> {
+        self.trouble.as_ref().map(|trouble| &trouble.cut)
     }
 
     /// Packets that were lost or dropped here.

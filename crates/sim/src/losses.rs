@@ -72,15 +72,28 @@ impl Losses {
 
     /// Adds the losses of one link, and enters how many packets each flow lost there.
     pub fn add(&mut self, lost: &LostPackets, flows: &mut [FlowRow]) {
-        for listed in &lost.listed {
-            if let Some(excess) = self.excess.get_mut(listed) {
-                *excess -= 1;
-            }
-        }
+        self.explain(lost, |_| true);
         for (flow, losses) in &lost.flows {
             if let Some(row) = flows.get_mut(flow.index()) {
                 row.lost += losses.all;
             }
+        }
+    }
+
+    /// Adds packets that arrived at one host without payload: they explain a timeout of a flow for whose transport they are
+    /// `lost`. They count as trimmed or returned, and not among the losses of the flow.
+    pub fn add_cut(&mut self, cut: &LostPackets, flows: &[FlowRow], lost: impl Fn(&FlowRow) -> bool) {
+        self.explain(cut, |flow| flows.get(flow.index()).is_some_and(&lost));
+    }
+
+    /// The packets `lost` explain timeouts of the flows that `counts` lets pass.
+    fn explain(&mut self, lost: &LostPackets, counts: impl Fn(FlowId) -> bool) {
+        for listed in lost.listed.iter().filter(|(flow, _)| counts(*flow)) {
+            if let Some(excess) = self.excess.get_mut(listed) {
+                *excess -= 1;
+            }
+        }
+        for (flow, losses) in lost.flows.iter().filter(|(flow, _)| counts(**flow)) {
             if let Some(unlisted) = self.unlisted.get_mut(flow) {
                 *unlisted += i64::from(losses.unlisted);
             }

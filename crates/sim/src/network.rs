@@ -168,6 +168,10 @@ pub struct Network<W> {
     pub grid: Grid,
     /// How each transport cuts data into packets.
     pub framings: Vec<Framing>,
+    /// Whether each transport makes use of trimmed and returned packets.
+    pub hears_headers: Vec<bool>,
+    /// Whether all of them do.
+    pub all_hear_headers: bool,
     /// Bytes on the wire of the shortest packet.
     pub shortest: u32,
     /// Bytes on the wire that a trim leaves; 0 if no packet is ever trimmed.
@@ -221,8 +225,12 @@ impl<W: Words> Network<W> {
             || scenario.probes.port_series.is_some()
             || scenario.probes.hops.is_some();
         let largest = framings.iter().map(|framing| framing.mtu + framing.header).max().unwrap_or(1);
+        let hears_headers: Vec<_> =
+            scenario.transports.iter().map(|carried| carried.config.hears_headers()).collect();
         Self {
             groups: Groups::new(&scenario),
+            all_hear_headers: hears_headers.iter().all(|hears| *hears),
+            hears_headers,
             sends_specially: switching.pauses || scenario.probes.hops.is_some(),
             hop_count: HopCount::default(),
             scenario,

@@ -408,6 +408,10 @@ pub trait Protocol {
 
     /// Division of data into packets.
     fn framing(config: &Self::Config) -> Framing;
+    /// Whether hosts make use of a data packet that a switch has trimmed or returned. Otherwise it is as good as lost.
+    fn hears_headers(_config: &Self::Config) -> bool {
+        false
+    }
     /// The endpoint of one host.
     fn endpoint(config: &Self::Config, host: HostInfo, chance: RandomStream) -> Self::Endpoint;
 }

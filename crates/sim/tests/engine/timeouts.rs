@@ -53,3 +53,27 @@ fn every_timeout_of_a_patient_sender_is_explained_by_a_dropped_header() {
     let (all, unexplained) = timeouts(&record);
     assert!(all > 50 && unexplained == 0, "{unexplained} of {all}");
 }
+
+/// Eight TCP flows burst into a switch whose queue for eight packets trims. Those who cannot use headers lose what is trimmed.
+fn trimmed(nack: bool) -> RunRecord {
+    let text = format!(
+        "until = \"all flows done\"\nlimit = \"20 s\"\n\
+         [topology]\nkind = \"star\"\nhosts = 9\nlink = {{ rate = \"10 Gbps\", delay = \"1 us\" }}\n\
+         [transport]\nkind = \"tcp\"\nmtu = \"1500 B\"\nmin_rto = \"1 ms\"\nrto_granularity = \"1 us\"\ndelayed_ack = false\nnack = {nack}\n\
+         [switch]\nkind = \"trim\"\n[[traffic]]\nkind = \"incast\"\nsize = \"15 kB\"\n"
+    );
+    let scenario = compiled(&text, &[]);
+    let record = simulate(&scenario, 1);
+    check::one_run(&scenario, &record).unwrap_or_else(|broken| panic!("{broken}\n{text}"));
+    record
+}
+
+#[test]
+fn a_trimmed_packet_explains_the_timeout_of_a_transport_that_cannot_use_it() {
+    let record = trimmed(false);
+    let (all, unexplained) = timeouts(&record);
+    assert!(all > 5 && unexplained == 0, "{unexplained} of {all}");
+    let packets = &record.totals.packets;
+    assert!(packets.trimmed > 0 && packets.lost + packets.dropped == 0, "{packets:?}");
+    assert_eq!(timeouts(&trimmed(true)).0, 0, "a NACK comes sooner than a timeout");
+}

@@ -44,6 +44,10 @@ impl Protocol for D2tcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
+    fn hears_headers(config: &D2tcpConfig) -> bool {
+        config.nack
+    }
+
     fn endpoint(config: &D2tcpConfig, host: HostInfo, chance: RandomStream) -> D2tcpEndpoint {
         let rules =
             D2tcpRules { dctcp: config.dctcp(), least: config.least_urgency, most: config.most_urgency };

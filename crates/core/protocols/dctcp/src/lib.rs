@@ -38,6 +38,10 @@ impl Protocol for Dctcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
+    fn hears_headers(config: &DctcpConfig) -> bool {
+        config.nack
+    }
+
     fn endpoint(config: &DctcpConfig, host: HostInfo, chance: RandomStream) -> DctcpEndpoint {
         Endpoint::new(config.marked_rules(), config.dctcp(), host, chance)
     }

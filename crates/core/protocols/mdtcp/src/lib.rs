@@ -25,11 +25,16 @@ impl Protocol for Mdtcp {
     const SUMMARY: &'static str = "MDTCP: MPTCP whose subflows are DCTCP, coupled by LIA";
     const RELIES_ON: Option<Reliance> = Some(Reliance::Marks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths", "subflow_paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("initial_rto");
     type Config = MdtcpConfig;
     type Endpoint = MdtcpEndpoint;
 
     fn framing(config: &MdtcpConfig) -> Framing {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn hears_headers(config: &MdtcpConfig) -> bool {
+        config.nack
     }
 
     fn endpoint(config: &MdtcpConfig, host: HostInfo, chance: RandomStream) -> MdtcpEndpoint {

@@ -37,11 +37,16 @@ impl Protocol for Mptcp {
     const SUMMARY: &'static str =
         "MPTCP (RFC 8684): TCP subflows on several paths, coupled by LIA (RFC 6356)";
     const PATH_SETTINGS: &'static [&'static str] = &["paths", "subflow_paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("initial_rto");
     type Config = MptcpConfig;
     type Endpoint = MptcpEndpoint;
 
     fn framing(config: &MptcpConfig) -> Framing {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn hears_headers(config: &MptcpConfig) -> bool {
+        config.nack
     }
 
     fn endpoint(config: &MptcpConfig, host: HostInfo, chance: RandomStream) -> MptcpEndpoint {

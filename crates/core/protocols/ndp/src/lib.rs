@@ -38,6 +38,10 @@ impl Protocol for Ndp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
+    fn hears_headers(_: &NdpConfig) -> bool {
+        true
+    }
+
     fn endpoint(config: &NdpConfig, host: HostInfo, chance: RandomStream) -> NdpEndpoint {
         NdpEndpoint::new(config, host, chance)
     }

@@ -106,6 +106,11 @@ macro_rules! protocols {
                 match self { $(Self::$variant(config) => <$variant>::framing(config)),+ }
             }
 
+            /// Whether hosts make use of a data packet that a switch has trimmed or returned.
+            pub fn hears_headers(&self) -> bool {
+                match self { $(Self::$variant(config) => <$variant>::hears_headers(config)),+ }
+            }
+
             /// Names of its packet types.
             pub fn kinds(&self) -> &'static [&'static str] {
                 match self { $(Self::$variant(_) => <HeaderOf<$variant> as Header>::KINDS),+ }

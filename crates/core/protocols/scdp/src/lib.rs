@@ -43,6 +43,10 @@ impl Protocol for Scdp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
+    fn hears_headers(_: &ScdpConfig) -> bool {
+        true
+    }
+
     fn endpoint(config: &ScdpConfig, host: HostInfo, chance: RandomStream) -> ScdpEndpoint {
         ScdpEndpoint::new(Rules::new(config, host.rate), chance)
     }
@@ -62,6 +66,10 @@ impl Protocol for Polyraptor {
 
     fn framing(config: &PolyraptorConfig) -> Framing {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn hears_headers(_: &PolyraptorConfig) -> bool {
+        true
     }
 
     fn endpoint(config: &PolyraptorConfig, host: HostInfo, chance: RandomStream) -> ScdpEndpoint {

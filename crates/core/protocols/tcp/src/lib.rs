@@ -34,6 +34,10 @@ impl Protocol for Tcp {
         Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
     }
 
+    fn hears_headers(config: &TcpConfig) -> bool {
+        config.nack
+    }
+
     fn endpoint(config: &TcpConfig, host: HostInfo, chance: RandomStream) -> TcpEndpoint {
         Endpoint::new(config.rules(), config.growth(), host, chance)
     }
