@@ -31,6 +31,7 @@ impl Protocol for Fastpass {
     const SUMMARY: &'static str =
         "Fastpass (SIGCOMM 2014): an arbiter gives every packet a timeslot and a path";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("resend");
     const HOST_SETTINGS: &'static [&'static str] = &["arbiter", "backup"];
     const RACK_SETTING: Option<&'static str> = Some("rack");
     type Config = FastpassConfig;

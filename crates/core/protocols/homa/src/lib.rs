@@ -26,6 +26,7 @@ impl Protocol for Homa {
     const SUMMARY: &'static str =
         "Homa (SIGCOMM 2018): grants to the shortest messages, overcommitment, network priorities";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     type Config = HomaConfig;
     type Endpoint = HomaEndpoint;
 

@@ -26,6 +26,7 @@ impl Protocol for Pfabric {
         "pFabric (SIGCOMM 2013): packets state what their flow has left; small windows, fixed timeout";
     const RELIES_ON: Option<Reliance> = Some(Reliance::Ranks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     type Config = PfabricConfig;
     type Endpoint = PfabricEndpoint;
 

@@ -109,7 +109,17 @@ fn a_timeout_is_above_the_round_trip() {
 #[test]
 fn a_timeout_is_known_of_every_transport_that_states_one() {
     let (tail, step) = ("{ kind = \"drop-tail\" }", "{ kind = \"drop-tail\", mark_above = \"20 packets\" }");
-    let rows = [("tcp", "initial_rto", tail), ("dctcp", "initial_rto", step), ("go-back-n", "timeout", tail)];
+    let (ranks, strict) = ("{ kind = \"pfabric\" }", "{ kind = \"priority\" }");
+    let rows = [
+        ("tcp", "initial_rto", tail),
+        ("dctcp", "initial_rto", step),
+        ("mptcp", "initial_rto", tail),
+        ("mdtcp", "initial_rto", step),
+        ("go-back-n", "timeout", tail),
+        ("pfabric", "timeout", ranks),
+        ("homa", "timeout", strict),
+        ("fastpass", "resend", strict),
+    ];
     for (kind, timeout, switch) in rows {
         let timeout = format!("transport.{timeout}");
         let set = [("transport.kind", kind), ("switch", switch), (timeout.as_str(), "1 us")];
