@@ -124,6 +124,10 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
     "shallow_trim": ({"transport.mtu": "300 B", "switch.trim_to": "200 B"}, "switch.trim_to"),
     "small_control_queue": ({"switch.control_queue": "9 packets"}, "switch.control_queue"),
     "small_headroom": ({"switch": {"kind": "pfc", "headroom": "1 kB"}}, "switch.headroom"),
+    "endless_pause": (
+        {"switch": {"kind": "pfc", "quanta": 0}, "fault": [{"place": "all links", "corrupt": 0.01}]},
+        "switch.quanta",
+    ),
     "missing_support": ({"transport.kind": "dctcp", "switch.kind": "drop-tail"}, "switch.kind"),
     "unused_setting": (
         {"topology": {"kind": "star", "hosts": 16}, "switch.forwarding": "ecmp"},

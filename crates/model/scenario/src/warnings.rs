@@ -9,7 +9,7 @@ use pullnet_config::{Origin, PathSettings, Reader, Shape, SubTable};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
 use pullnet_settings::Settings;
-use pullnet_topology::{Port, Topology};
+use pullnet_topology::{LinkState, Port, Topology};
 use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
 
@@ -69,6 +69,7 @@ impl Scenario {
             found.support(&carried.config);
         }
         found.headroom();
+        found.endless_pause();
         found.unused();
         found.memory(available);
         found.list.retain(|warning| self.silence.gives(warning.name));
@@ -217,6 +218,18 @@ impl<'a> Found<'a> {
             Bytes(need)
         );
         self.add("small_headroom", &format!("switch.{key}"), message);
+    }
+
+    /// A pause without quanta lasts until a frame takes it back, which a link with faults may lose.
+    fn endless_pause(&mut self) {
+        let Scenario { switch, faults, .. } = self.scenario;
+        let loses = |(_, state): &(_, LinkState)| !state.up || state.loss > 0.0 || state.corrupt > 0.0;
+        let lossy = || faults.iter().any(|(_, schedule)| schedule.changes().iter().any(loses));
+        if switch.get("quanta").is_some_and(|quanta| quanta == "0") && lossy() {
+            let message = "0 pauses a link until a frame takes the pause back: where a fault loses that frame, the link stops for \
+                           ever and flows fail for no other reason; use more, such as 65535";
+            self.add("endless_pause", "switch.quanta", message.to_owned());
+        }
     }
 
     /// Services that the transport relies on and the switches lack.

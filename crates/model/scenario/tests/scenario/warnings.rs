@@ -174,6 +174,23 @@ fn headroom_takes_what_arrives_before_a_pause_takes_effect() {
 }
 
 #[test]
+fn a_pause_that_no_timer_ends_needs_links_that_lose_nothing() {
+    let lossless = |quanta: &str, fault: &str| {
+        let switch = format!("{{ kind = \"pfc\", quanta = {quanta} }}");
+        warned(&[("transport", "{ kind = \"roce\" }"), ("switch", &switch), ("fault", fault)])
+    };
+    let [loses, slower] = ["corrupt = 0.01", "rate = \"1 Gbps\""]
+        .map(|effect| format!("[{{ place = \"all links\", {effect} }}]"));
+    assert_eq!(lossless("65535", &loses), []);
+    assert_eq!(lossless("0", &slower), []);
+    let found = lossless("0", &loses);
+    assert_eq!(
+        (found.len(), found[0].name, found[0].setting.as_str()),
+        (1, "endless_pause", "switch.quanta")
+    );
+}
+
+#[test]
 fn settings_that_nothing_uses_are_named() {
     let single = [("topology", "{ kind = \"star\", hosts = 4 }")];
     assert_eq!(warned(&single), [], "defaults are not anybody's settings");
@@ -236,7 +253,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 13);
+    assert_eq!(names.len(), 14);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")
