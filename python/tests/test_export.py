@@ -67,6 +67,34 @@ def test_flows_start_alike_from_every_format(tmp_path: Path, name: str) -> None:
     assert again.flows.select(kept).sort(kept).equals(result.flows.select(kept).sort(kept))
 
 
+def test_a_flow_list_keeps_deadlines_tenants_coflows_and_receivers(tmp_path: Path) -> None:
+    jobs = 'deadline = "300 us"\ntenant = "a, b"\ncoflow = "block"\n[[traffic]]\nkind = "random"\nsize = "9 kB"\n'
+    result = pullnet.run(TREE + jobs)
+    pullnet.export_flows(result, tmp_path / "flows.csv")
+    head, _, _ = TREE.partition("[[traffic]]")
+    (tmp_path / "again.toml").write_text(f'{head}[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
+    again = pullnet.run(tmp_path / "again.toml")
+    kept = ["src", "dst", "size_bytes", "start_ps", "priority", "tag", "tenant", "deadline_ps", "coflow"]
+    assert result.flows["deadline_ps"].null_count() == result.flows["coflow"].null_count() == 16
+    assert again.flows.select(kept).sort(kept).equals(result.flows.select(kept).sort(kept))
+
+
+def test_a_session_to_several_receivers_stays_one(tmp_path: Path) -> None:
+    sessions = TREE.replace('kind = "random"', 'kind = "replicate"').replace('"ndp"', '"scdp"')
+    result = pullnet.run(sessions)
+    pullnet.export_flows(result, tmp_path / "flows.csv")
+    head, _, _ = sessions.partition("[[traffic]]")
+    (tmp_path / "again.toml").write_text(f'{head}[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
+    again = pullnet.run(tmp_path / "again.toml")
+    assert again.summary.packets.copied == result.summary.packets.copied > 0
+    assert again.flows.select("src", "dst", "session").equals(result.flows.select("src", "dst", "session"))
+
+
+def test_a_matrix_states_the_hosts_of_the_network(tmp_path: Path) -> None:
+    pullnet.export_flows(pullnet.run(TREE, set={"traffic.0.hosts": "0,1"}), tmp_path / "flows.cm")
+    assert (tmp_path / "flows.cm").read_text().startswith("Nodes 16\nConnections 2\n")
+
+
 def test_the_command_writes_both(tmp_path: Path, pullnet: Pullnet) -> None:
     (tmp_path / "tree.toml").write_text(TREE)
     assert pullnet("export", "topology", "tree.toml", "net.txt").returncode == 0

@@ -19,8 +19,15 @@ FLOWS: Kinds = {
     "start_ps": int,
     "priority": int,
     "tag": str,
+    "deadline_ps": int,
+    "tenant": str,
+    "coflow": int,
+    "session": int,
 }
 """What a list of flows is made of."""
+
+HOSTS: Kinds = {"host": int}
+"""What the number of hosts is taken from."""
 
 HOPS: Kinds = {
     "flow": int,

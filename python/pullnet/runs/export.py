@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from pullnet.arguments import typed
 from pullnet.errors import InputError
-from pullnet.results.columns import FLOWS
+from pullnet.results.columns import FLOWS, HOSTS
 from pullnet.results.result import Result
 from pullnet.runs.scenario import Overrides, ScenarioSource, compiled
 
 if TYPE_CHECKING:
     import polars as pl
 
-Row = dict[str, Any]
+_OPTIONAL = {"deadline": "deadline_ps", "tenant": "tenant", "coflow": "coflow"}
+"""Columns of a flow list that are written only if a flow has any, and where they come from."""
 PICOSECONDS = 12
 """Decimals of a second that are a picosecond."""
 
@@ -32,8 +33,10 @@ def export_topology(
 def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     """Write the flows of a run, with the times at which they started: .csv (flow list), .cm (htsim) or .txt (HPCC).
 
-    A .cm file counts starts in picoseconds: read it with `start_unit = "ps"`. It keeps priorities, and no tags; a .txt
-    file keeps neither. A session with several senders is refused: no line of these files is one.
+    A .csv file keeps all that a flow list can say; a session to several receivers is one line, of which `copies` of
+    the block that reads it says how it is carried. A .cm file counts starts in picoseconds: read it with
+    `start_unit = "ps"`. It keeps priorities, a .txt file not even these, and in both a session to several receivers is
+    a flow to each. A session with several senders is refused: no line of these files is one.
     """
     file = Path(path)
     made = _FORMATS.get(file.suffix)
@@ -45,30 +48,39 @@ def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     if not several.is_empty():
         flow = several["flow"][0]
         raise InputError(f"{path}: flow {flow} has several senders, which no line says; leave such sessions out")
-    _write(file, "\n".join(made(flows.sort("start_ps", "flow"), str(path))) + "\n")
+    hosts = result.needed("hosts", HOSTS).height
+    _write(file, "\n".join(made(flows.sort("start_ps", "flow"), hosts, str(path))) + "\n")
 
 
-def _list(flows: "pl.DataFrame", _path: str) -> Iterator[str]:
-    yield "src,dst,bytes,start_ps,priority,tag"
+def _list(flows: "pl.DataFrame", _hosts: int, _path: str) -> Iterator[str]:
+    said = [name for name, column in _OPTIONAL.items() if flows[column].null_count() < flows.height]
+    yield ",".join(["src,dst,bytes,start_ps,priority,tag", *said])
+    lines: dict[tuple[Any, ...], list[str]] = {}
     for row in flows.iter_rows(named=True):
         size = "endless" if row["size_bytes"] is None else row["size_bytes"]
-        yield f"{row['src']},{row['dst']},{size},{row['start_ps']},{row['priority']},{_cell(row['tag'])}"
+        deadline = None if row["deadline_ps"] is None else f"{row['deadline_ps'] - row['start_ps']} ps"
+        also = {"deadline": deadline, "tenant": row["tenant"], "coflow": row["coflow"]}
+        cells = [size, row["start_ps"], row["priority"], row["tag"], *(also[name] for name in said)]
+        # Flows of a session from one sender are its receivers.
+        key = (row["session"] if row["session"] is not None else row["flow"], row["src"], *cells)
+        lines.setdefault(key, []).append(str(row["dst"]))
+    for (_, src, *cells), receivers in lines.items():
+        yield ",".join([str(src), ";".join(receivers), *("" if cell is None else _cell(str(cell)) for cell in cells)])
 
 
 def _cell(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n') else text
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n\r') else text
 
 
-def _htsim(flows: "pl.DataFrame", _path: str) -> Iterator[str]:
-    most = max((max(row["src"], row["dst"]) for row in flows.iter_rows(named=True)), default=0)
-    yield f"Nodes {most + 1}"
+def _htsim(flows: "pl.DataFrame", hosts: int, _path: str) -> Iterator[str]:
+    yield f"Nodes {hosts}"  # htsim builds a network of so many
     yield f"Connections {flows.height}"
     for number, row in enumerate(flows.iter_rows(named=True), 1):
         line = f"{row['src']}->{row['dst']} id {number} start {row['start_ps']} size {row['size_bytes'] or 0}"
         yield line + (f" prio {row['priority']}" if row["priority"] else "")
 
 
-def _hpcc(flows: "pl.DataFrame", path: str) -> Iterator[str]:
+def _hpcc(flows: "pl.DataFrame", _hosts: int, path: str) -> Iterator[str]:
     yield str(flows.height)
     for row in flows.iter_rows(named=True):
         if row["size_bytes"] is None:
@@ -79,7 +91,7 @@ def _hpcc(flows: "pl.DataFrame", path: str) -> Iterator[str]:
         yield f"{row['src']} {row['dst']} 3 100 {row['size_bytes']} {start}"
 
 
-_FORMATS: dict[str, Callable[["pl.DataFrame", str], Iterator[str]]] = {".csv": _list, ".cm": _htsim, ".txt": _hpcc}
+_FORMATS: dict[str, Callable[["pl.DataFrame", int, str], Iterator[str]]] = {".csv": _list, ".cm": _htsim, ".txt": _hpcc}
 
 
 def _write(file: Path, text: str) -> None:

@@ -230,7 +230,7 @@ pub enum SizesFault {
 pub enum ListFault {
     /// An unknown column.
     #[error(
-        "the column \"{0}\" is unknown; use src, dst, bytes, start (or start_ps, start_ns, start_us, start_ms, start_s), priority, tag"
+        "the column \"{0}\" is unknown; use src, dst, bytes, start (or start_ps, start_ns, start_us, start_ms, start_s), priority, tag, deadline, tenant, coflow"
     )]
     UnknownColumn(String),
     /// A duplicate column.
