@@ -6,8 +6,8 @@ use pullnet_probes::{HopRow, Hops, PortSeriesRow, Probe, Series};
 use pullnet_record::{FlowRow, PortRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
-use pullnet_transport::{Side, Words};
-use pullnet_units::{FlowId, HostId, Id, Instant, Picos};
+use pullnet_transport::{Framing, Side, Words};
+use pullnet_units::{FlowId, Id, Instant, Picos};
 
 use crate::deadlock;
 use crate::fingerprint::Fingerprint;
@@ -106,13 +106,12 @@ fn enter_ideals<W: Words>(net: &Network<W>, builder: &mut RecordBuilder) {
         let row = &mut builder.flows_mut()[number];
         if let (Some(size), Some(received)) = (row.size, row.received) {
             let (topology, faults) = (net.topology(), &net.scenario.faults);
-            let framing = net.framings[usize::from(row.labels.transport)];
-            let (span, part) = ((row.start, received), size.div_ceil(senders.len() as u64));
-            let ideal = |src: &HostId| {
-                topology.ideal_fct_under(faults, span, (*src, row.dst), part, framing.mtu, framing.header)
-            };
-            // One of several senders carries its part or more.
-            row.ideal = senders.iter().map(ideal).min();
+            let Framing { mtu, header } = net.framings[usize::from(row.labels.transport)];
+            let span = (row.start, received);
+            row.ideal = Some(match &senders[..] {
+                [src] => topology.ideal_fct_under(faults, span, (*src, row.dst), size, mtu, header),
+                sources => topology.ideal_fetch_under(faults, span, (sources, row.dst), size, mtu, header),
+            });
         }
     }
 }

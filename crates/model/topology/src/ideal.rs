@@ -71,15 +71,24 @@ impl Topology {
     /// The same for data that all of `sources` hold and send together: a bound. One of them carries its part or more, and the
     /// link to the receiver carries everything after the first packet has come that far.
     pub fn ideal_fetch(&self, sources: &[HostId], dst: HostId, payload: u64, mtu: u32, header: u32) -> Picos {
-        let least = |payload| {
-            let alone = sources.iter().map(|src| self.ideal_fct(*src, dst, payload, mtu, header));
-            alone.min().unwrap_or(Picos::ZERO)
-        };
-        let (rate, header_bytes) = (self.inbound(dst).rate, u64::from(header));
-        let wire = payload.saturating_add(payload.div_ceil(mtu.max(1).into()).saturating_mul(header_bytes));
-        let begins = least(1).0.saturating_sub(rate.serialization(Bytes(1 + header_bytes)).0);
-        let drained = rate.serialization(Bytes(wire)).saturating_add(Picos(begins));
-        drained.max(least(payload.div_ceil(sources.len().max(1) as u64)))
+        let alone = |src, payload| self.ideal_fct(src, dst, payload, mtu, header);
+        together(sources, self.inbound(dst).rate, (payload, mtu, header), &alone)
+    }
+
+    /// [`Topology::ideal_fetch`] during `span`, while links had `faults`, as in [`Topology::ideal_fct_under`].
+    pub fn ideal_fetch_under(
+        &self,
+        faults: &Schedules,
+        span: (Instant, Instant),
+        (sources, dst): (&[HostId], HostId),
+        payload: u64,
+        mtu: u32,
+        header: u32,
+    ) -> Picos {
+        let alone = |src, payload| self.ideal_fct_under(faults, span, (src, dst), payload, mtu, header);
+        let into = self.inbound_link(dst);
+        let rate = self.usable(faults, span, into).map_or(self.link(into).rate, |link| link.rate);
+        together(sources, rate, (payload, mtu, header), &alone)
     }
 
     /// The same for a flow between `ends` during `span`, while links had `faults`. Each link counts with its best rate
@@ -93,16 +102,19 @@ impl Topology {
         mtu: u32,
         header: u32,
     ) -> Picos {
-        let usable = |link: LinkRef| {
-            let built = self.link(link);
-            let Some(schedule) = faults.get(link).filter(|_| !self.can_avoid(link)) else {
-                return Some(built);
-            };
-            schedule.best_rate(span.0, span.1).map(|rate| Link { rate, ..built })
-        };
+        let usable = |link: LinkRef| self.usable(faults, span, link);
         let stages = self.layered_stages(ends, &usable);
         let known = |link: LinkRef| usable(link).unwrap_or_else(|| self.link(link));
         self.over(stages, ends, Train::new(payload, mtu, header), &known)
+    }
+
+    /// A link with the best rate that it had during `span`; `None` if it was down all the time.
+    fn usable(&self, faults: &Schedules, span: (Instant, Instant), link: LinkRef) -> Option<Link> {
+        let built = self.link(link);
+        let Some(schedule) = faults.get(link).filter(|_| !self.can_avoid(link)) else {
+            return Some(built);
+        };
+        schedule.best_rate(span.0, span.1).map(|rate| Link { rate, ..built })
     }
 
     /// The time of `train` over `stages`; `known` returns rate and delay of a link.
@@ -234,6 +246,22 @@ impl Topology {
         }
         reached.into_values().min().unwrap_or(0)
     }
+}
+
+/// The least time for data that all of `sources` send together over a last link of `rate`; `alone` is that of one source and a
+/// number of bytes.
+fn together(
+    sources: &[HostId],
+    rate: BitsPerSec,
+    (payload, mtu, header): (u64, u32, u32),
+    alone: &dyn Fn(HostId, u64) -> Picos,
+) -> Picos {
+    let least = |payload| sources.iter().map(|src| alone(*src, payload)).min().unwrap_or(Picos::ZERO);
+    let header = u64::from(header);
+    let wire = payload.saturating_add(payload.div_ceil(mtu.max(1).into()).saturating_mul(header));
+    let begins = least(1).0.saturating_sub(rate.serialization(Bytes(1 + header)).0);
+    let drained = rate.serialization(Bytes(wire)).saturating_add(Picos(begins));
+    drained.max(least(payload.div_ceil(sources.len().max(1) as u64)))
 }
 
 fn time(rate: BitsPerSec, size: Bytes) -> u128 {

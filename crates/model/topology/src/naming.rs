@@ -87,9 +87,14 @@ impl Topology {
 
     /// The link that leads to a host.
     pub fn inbound(&self, host: HostId) -> Link {
+        self.link(self.inbound_link(host))
+    }
+
+    /// Which link leads to a host.
+    pub fn inbound_link(&self, host: HostId) -> LinkRef {
         match self.hosts[host].peer {
-            HostPeer::Switch { down, .. } => self.ports[down].link,
-            HostPeer::Host(other) => self.hosts[other].link,
+            HostPeer::Switch { down, .. } => LinkRef::Port(down),
+            HostPeer::Host(other) => LinkRef::Nic(other),
         }
     }
 

@@ -57,6 +57,16 @@ fn runs_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// A fault that comes after the last flow changes no ideal, and so no slowdown.
+#[test]
+fn a_fault_after_all_flows_leaves_their_ideals() {
+    let late = "[[fault]]\nplace = \"host 5\"\nfrom = \"19 s\"\ndown = true\n";
+    for traffic in [THREE_TO_ONE, ONE_TO_THREE, UNICAST] {
+        let [sound, faulty] = ["", late].map(|faults| run(&text(1, "scdp", traffic, faults), 1));
+        assert_eq!(sound.flows, faulty.flows, "{traffic}");
+    }
+}
+
 /// Trees do not depend on who chooses the paths of other packets, and other switches copy as well. Beside the groups another
 /// transport has its own traffic.
 #[test]

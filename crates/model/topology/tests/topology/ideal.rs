@@ -205,6 +205,26 @@ fn a_link_counts_with_the_best_rate_that_it_had_meanwhile() {
     );
 }
 
+/// The link to the receiver carries all that several senders send together, at the rate that it had.
+#[test]
+fn a_fetch_under_faults_takes_the_link_to_the_receiver_as_long_as_all_data_need() {
+    let topology = Dumbbell { left: 2, right: 2, ..Dumbbell::default() }.build().unwrap();
+    let (sources, dst) = ([HostId::new(0), HostId::new(1), HostId::new(2)], HostId::new(3));
+    let under = |faults: &[Fault]| {
+        let schedules = schedules(&topology, faults).unwrap();
+        let span = (Instant(0), Instant(1000 * MICRO));
+        topology.ideal_fetch_under(&schedules, span, (&sources, dst), 90_000, 9000, 64)
+    };
+    let sound = topology.ideal_fetch(&sources, dst, 90_000, 9000, 64);
+    assert!(sound > Picos(10 * 7_251_200), "ten packets");
+    assert_eq!(under(&[]), sound);
+    let slow = |place: &str, from| fault(place, (from, None), Effect::Rate(BitsPerSec::gbps(1)));
+    assert_eq!(under(&[slow("host 3", 500)]), sound, "it was as fast as built for some time");
+    let slowed = under(&[slow("host 3", 0)]);
+    assert!(slowed > Picos(10 * 72_512_000), "a tenth of the rate all along: {slowed}");
+    assert_eq!(under(&[slow("host 0", 0)]), sound, "the others are as fast as before");
+}
+
 #[test]
 fn links_that_are_down_all_the_time_carry_nothing() {
     let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
