@@ -15,7 +15,8 @@ settings! {
     /// pause. With one connection from one host to another it is the probe of NDP's Figure 15.
     pub struct ClosedLoop {
         /// Pause between the end of a flow and the start of the next, which its sender starts by itself. With wait_for = "received",
-        /// values below the delay of the shortest link act like that delay.
+        /// values below the least time of a packet on any link, rounded down to a power of two of picoseconds, act like that:
+        /// 1.048576 us where links have 10 Gb/s and 1 us.
         think: Picos = "0 ps",
         /// Whether the pause varies.
         think_spread: Spread = "fixed",
