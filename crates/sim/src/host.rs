@@ -90,8 +90,9 @@ pub struct Host<W, T> {
     starts: VecDeque<FlowStart>,
     /// Starts flows by itself; `None` if it never had to.
     application: Option<Box<Application>>,
-    /// A packet that the transport has sent, of a priority that the switch has paused.
-    held_back: Option<Packet<W>>,
+    /// A packet that the transport has sent, of a priority that the switch has paused; in the form of the engine and in that of
+    /// the transport.
+    held_back: Option<(Packet<W>, Transmit<Packed<W>>)>,
 }
 
 /// Words of the headers of a transport.
@@ -356,7 +357,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             return self.transmit_specially(cx, now);
         }
         match self.next_packet(cx, now) {
-            Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
+            Some((packet, sent)) => {
+                self.note_departure(cx, now, &sent);
+                self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
+            }
             None => self.ready_at = Instant::NEVER,
         }
     }
@@ -370,11 +374,12 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let packet = self.held_back.take().or_else(|| self.next_packet(cx, now));
         let paused = |packet: &Packet<W>| self.line.pause.here >> packet.priority() & 1 != 0;
         match packet {
-            Some(packet) if paused(&packet) => {
-                self.held_back = Some(packet);
+            Some((packet, sent)) if paused(&packet) => {
+                self.held_back = Some((packet, sent));
                 self.ready_at = self.line.next_change();
             }
-            Some(packet) => {
+            Some((packet, sent)) => {
+                self.note_departure(cx, now, &sent);
                 let before = LineState::of(&self.line);
                 self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
                 let line = (&self.line, before);
@@ -385,18 +390,27 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// The next packet of the transport.
+    /// The next packet of the transport, in the form of the engine and in that of the transport.
     #[inline(always)]
-    fn next_packet(&mut self, cx: &mut HostContext<'_, W>, now: Instant) -> Option<Packet<W>> {
-        let packet = self.transport.poll_transmit(now)?;
-        self.counts.data_sent += u64::from(packet.class == Class::Data);
-        self.counts.retransmitted += u64::from(packet.again);
+    fn next_packet(
+        &mut self,
+        cx: &mut HostContext<'_, W>,
+        now: Instant,
+    ) -> Option<(Packet<W>, Transmit<Packed<W>>)> {
+        let sent = self.transport.poll_transmit(now)?;
+        self.counts.data_sent += u64::from(sent.class == Class::Data);
+        self.counts.retransmitted += u64::from(sent.again);
+        self.check_departure(cx.env.net, &sent);
+        let label = self.label(cx.env.net, &sent);
+        Some((Packet::new(self.addr, sent.to, Sent::of(&sent, label), sent.header), sent))
+    }
+
+    /// Records that the first bit of a packet leaves, where that is watched.
+    #[inline(always)]
+    fn note_departure(&self, cx: &mut HostContext<'_, W>, now: Instant, sent: &Transmit<Packed<W>>) {
         if cx.env.net.watches.any(Watches::SENT) {
-            self.log_departure(cx, now, &packet);
+            self.log_departure(cx, now, sent);
         }
-        self.check_departure(cx.env.net, &packet);
-        let label = self.label(cx.env.net, &packet);
-        Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packet.header))
     }
 
     /// The label of a packet's path; for a group it is the number of a tree.
@@ -485,7 +499,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// Visits every packet that is on its way here.
     pub fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.inbox.iter().chain(&self.held_back).for_each(visit);
+        self.inbox.iter().chain(self.held_back.iter().map(|(packet, _)| packet)).for_each(visit);
     }
 }
 

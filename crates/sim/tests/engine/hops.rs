@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{compiled, simulate};
-use pullnet_probes::{FlowNumbers, HopRow, Hops};
+use pullnet_probes::{Direction, FlowNumbers, HopRow, Hops};
 use pullnet_record::{PortRow, RunRecord};
 use pullnet_scenario::{Scenario, compile};
 use pullnet_settings::{Setting, Value};
-use pullnet_units::{Bytes, HostId, PortId};
+use pullnet_units::{Bytes, HostId, Id, Picos, PortId};
 
 /// Fifteen hosts send to one through shallow queues.
 fn text(transport: &str, switch: &str, rest: &str) -> String {
@@ -94,6 +94,23 @@ fn rows_add_up_to_the_table_of_ports() {
     }
     let all = ["dropped", "lost", "marked", "returned", "sent", "trimmed"];
     assert!(all.iter().all(|outcome| outcomes.contains(outcome)), "{outcomes:?}");
+}
+
+/// A packet that its host holds back during a pause counts as sent when its first bit leaves.
+#[test]
+fn packets_of_hosts_are_sent_when_they_leave_the_nic_also_after_a_pause() {
+    let text = text("kind = \"roce\"", "kind = \"pfc\"\nbuffer = \"600 kB\"", "");
+    let text = text.replace("[probes.hops]", "[probes]\nhops = {}\npackets = true\ncontrol = true");
+    let record = simulate(&compiled(&text, &[]), 1);
+    let nics = record.ports.iter().filter(|port| port.port.is_none()).count();
+    assert!(record.ports[..nics].iter().any(|nic| nic.paused > Picos::ZERO), "no host was paused");
+    for (host, nic) in record.ports[..nics].iter().enumerate() {
+        let sent = record.recorded.packets().iter().filter(|row| row.direction == Direction::Sent);
+        let sent: Vec<_> = sent.filter(|row| row.host.index() == host).map(|row| row.at).collect();
+        let mut left: Vec<_> = of_row(&record, host).filter_map(|hop| hop.start).collect();
+        left.sort_unstable();
+        assert_eq!(sent, left, "{}", nic.name);
+    }
 }
 
 /// Where nothing pauses, a packet waits for the packet in service and for what is served before it, and for nothing else.
