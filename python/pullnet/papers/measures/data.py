@@ -53,7 +53,7 @@ class Data:
     def once(self, name: str, experiment: str, at: Mapping[str, Value], measure: Callable[[], float]) -> float:
         """Measure, or return what was measured under this name at this setting before.
 
-        Claims, tables and pictures ask for the same points, and reading a thousand runs takes seconds.
+        Claims, tables and pictures need the same points, and reading a thousand runs takes seconds.
         """
         key = f"{name} {experiment} {sorted(at.items())}"
         if key not in self._known:

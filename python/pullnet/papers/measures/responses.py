@@ -1,6 +1,6 @@
-"""What runs say of responses with deadlines, and of the long flows beside them.
+"""Measures of responses with deadlines, and of the long flows beside them.
 
-What counts are responses that started within the measurement window; a flow that was given up has missed its deadline.
+Responses count that started within the measurement window; a flow that was given up has missed its deadline.
 Where a flow's deadline lies behind the end of the run, it does not count. Seeds are taken together.
 """
 
