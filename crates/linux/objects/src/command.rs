@@ -28,6 +28,9 @@ pub enum CommandError {
     Host(String),
 }
 
+/// Chunks that are read for a hash between two looks at whether to go on.
+const LOOK: u32 = 16;
+
 /// Says how far a command is, in bytes; false ends it.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
@@ -65,8 +68,8 @@ fn check_hosts(hosts: &[SocketAddr], link: &LinkOptions) -> Result<(), CommandEr
     Ok(())
 }
 
-/// Opens the file that is sent.
-fn object(path: &Path, name: Option<String>) -> Result<Object, CommandError> {
+/// Opens the file that is sent, and reads it for its hash.
+fn object(path: &Path, name: Option<String>, watch: Watch<'_>) -> Result<Object, CommandError> {
     let wrong = |what: String| CommandError::Input(format!("{}: {what}", path.display()));
     let file = open_plain(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => wrong("there is no such file; name the file to send".to_owned()),
@@ -76,7 +79,18 @@ fn object(path: &Path, name: Option<String>) -> Result<Object, CommandError> {
     let own = path.file_name().unwrap_or_default().to_str().map(str::to_owned);
     let name = name.or(own).ok_or_else(|| wrong("its name is not UTF-8; state a --name".to_owned()))?;
     check_name(&name).map_err(CommandError::Input)?;
-    let (bytes, blake3) = hash(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let mut chunks = 0;
+    let mut goes_on = || {
+        chunks += 1;
+        chunks % LOOK != 0 || watch(0, 0)
+    };
+    let (bytes, blake3) = hash(&file, &mut goes_on).map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => {
+            let ended = "the command was ended while it read the file for its hash";
+            CommandError::Host(format!("{}: {ended}", path.display()))
+        }
+        _ => wrong(format!("cannot be read: {error}")),
+    })?;
     Ok(Object { file, name, bytes, blake3 })
 }
 
@@ -115,7 +129,7 @@ pub fn put(
 ) -> Result<Report, CommandError> {
     check_hosts(hosts, link)?;
     let group = group_of(group, hosts, link)?;
-    let object = object(path, name)?;
+    let object = object(path, name, watch)?;
     let mut driver = Driver::open(link).map_err(CommandError::Host)?;
     let missing = driver.resolve(hosts).map_err(CommandError::Host)?;
     let mut task = Put::new(object, hosts, &missing, group);
@@ -163,7 +177,9 @@ pub fn get(
     let missing = driver.resolve(hosts).map_err(CommandError::Host)?;
     let jobs = Jobs::new(driver.waker());
     let mut task = Get::new(name.to_owned(), target, hosts, &missing, jobs);
-    driver.run(&mut task, watch).map_err(CommandError::Host)?;
+    let run = driver.run(&mut task, watch);
+    task.settle();
+    run.map_err(CommandError::Host)?;
     Ok(task.report(driver.engine()))
 }
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant as Clock};
 
 use pullnet_host::{Neighbours, Search};
 use pullnet_netio::{
-    Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol, UdpOptions, UdpSockets, Waker,
+    Error as IoError, Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol, UdpOptions,
+    UdpSockets, Waker,
 };
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
@@ -91,6 +92,11 @@ impl<T: Send + 'static> Jobs<T> {
     /// The result of work that is done.
     pub fn finished(&self) -> Option<T> {
         self.done.try_recv().ok()
+    }
+
+    /// Waits for the result of work that was started, for `time` at most.
+    pub fn wait(&self, time: Duration) -> Option<T> {
+        self.done.recv_timeout(time).ok()
     }
 }
 
@@ -208,7 +214,7 @@ impl Driver {
     /// Finds the Ethernet addresses of `hosts`; returns the hosts that do not answer.
     ///
     /// # Errors
-    /// If the interface fails.
+    /// If the interface is removed or refuses for good; one that is down may come up again.
     pub fn resolve(&mut self, hosts: &[SocketAddr]) -> Result<Vec<SocketAddr>, String> {
         let mut missing = Vec::new();
         let now = self.now();
@@ -229,7 +235,8 @@ impl Driver {
                     }
                 }
             }
-            self.io.wait(None, Duration::from_millis(1)).map_err(text)?;
+            let waited = self.io.wait(None, Duration::from_millis(1));
+            self.unless_passing(waited)?;
             self.receive(self.now())?;
         }
         Ok(missing)
@@ -239,7 +246,7 @@ impl Driver {
     /// and the bytes in all.
     ///
     /// # Errors
-    /// If the interface fails.
+    /// If the interface is removed or refuses for good; one that is down may come up again.
     pub fn run(
         &mut self,
         task: &mut dyn Task,
@@ -274,23 +281,35 @@ impl Driver {
 
     fn receive(&mut self, now: Instant) -> Result<bool, String> {
         let engine = &mut self.engine;
-        Ok(self.io.receive(BURST, &mut |frame| engine.arrive(now, frame)).map_err(text)? > 0)
+        let received = self.io.receive(BURST, &mut |frame| engine.arrive(now, frame));
+        Ok(self.unless_passing(received)?.is_some_and(|frames| frames > 0))
+    }
+
+    /// A result of the interface; `None` for an error that may pass: then frames are lost, as in a network.
+    fn unless_passing<T>(&self, result: Result<T, IoError>) -> Result<Option<T>, String> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.may_pass() && !self.io.is_gone() => Ok(None),
+            Err(error) => Err(text(error)),
+        }
     }
 
     fn send(&mut self, now: Instant) -> Result<bool, String> {
-        let (engine, mut any) = (&mut self.engine, false);
+        let mut any = false;
         for _ in 0..BURST {
-            let mut long = 0;
+            let (engine, mut long) = (&mut self.engine, 0);
             let room = self.io.send(&mut |out| {
                 long = engine.poll_frame(now, out);
                 long
             });
-            if !room.map_err(text)? || long == 0 {
+            let room = self.unless_passing(room)?.unwrap_or(false);
+            if !room || long == 0 {
                 break;
             }
             any = true;
         }
-        self.io.flush().map_err(text)?;
+        let flushed = self.io.flush();
+        self.unless_passing(flushed)?;
         Ok(any)
     }
 
@@ -301,7 +320,8 @@ impl Driver {
             std::thread::yield_now();
             return Ok(());
         }
-        self.io.wait(Some(self.waker.as_fd()), Duration::from_nanos(span.0 / 1000)).map_err(text)?;
+        let waited = self.io.wait(Some(self.waker.as_fd()), Duration::from_nanos(span.0 / 1000));
+        self.unless_passing(waited)?;
         self.waker.clear();
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! All sessions of one host, without I/O and without a clock: frames, time and calls in; frames, notices and a deadline out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
 
 use pullnet_connections::Finished;
@@ -126,6 +126,13 @@ pub enum Notice {
         /// The reason.
         why: String,
     },
+    /// A receiver of a group kept the others waiting, and gets symbols of its own from now on.
+    Apart {
+        /// The receiver.
+        to: SocketAddr,
+        /// The session of the group.
+        session: u32,
+    },
     /// A block of an object is decoded.
     Block {
         /// The object.
@@ -193,6 +200,8 @@ pub struct Engine {
     outgoing: BTreeMap<(HostAddr, ConnId), u32>,
     /// Number of a session as its packets carry it, by receiver and by the number in reports.
     reported: BTreeMap<(HostAddr, ConnId), ConnId>,
+    /// Receivers that are served by a group, and the sessions of it.
+    grouped: BTreeSet<(HostAddr, ConnId)>,
     next_content: u32,
     next_session: u32,
     notices: VecDeque<Notice>,
@@ -231,6 +240,7 @@ impl Engine {
             contents: BTreeMap::new(),
             outgoing: BTreeMap::new(),
             reported: BTreeMap::new(),
+            grouped: BTreeSet::new(),
             next_content: 0,
             next_session,
             notices: VecDeque::new(),
@@ -324,6 +334,7 @@ impl Engine {
         let numbers: Vec<_> = to.iter().filter_map(|to| self.peers.number(*to)).collect();
         debug_assert_eq!(numbers.len(), to.len(), "receivers of a group were met before");
         let mut carried: Vec<_> = numbers.iter().map(|number| (*number, conn)).collect();
+        self.grouped.extend(&carried);
         carried.push((group, conn));
         let reported: Vec<_> =
             (session..).zip(&numbers).map(|(row, number)| (*number, ConnId::new(row), conn)).collect();
@@ -514,6 +525,7 @@ impl Engine {
     fn sent(&mut self, to: HostAddr, row: ConnId, result: Result<SendCounts, FailureReason>) {
         let Some(conn) = self.reported.remove(&(to, row)) else { return };
         self.outgoing.remove(&(to, conn));
+        self.grouped.remove(&(to, conn));
         let others = self.reported.values().any(|other| *other == conn);
         if !others {
             self.outgoing.retain(|(host, other), _| *other != conn || self.peers.is_host(*host));
@@ -568,7 +580,12 @@ impl Engine {
     /// The frame of a packet; `None` if its symbol cannot be had: then its session is given up.
     fn write(&mut self, packet: &Transmit<ScdpHeader>, out: &mut [u8]) -> Option<usize> {
         let payload = match packet.header {
-            ScdpHeader::Symbol { conn, symbol } => self.payload(packet.to, conn, &symbol)?,
+            ScdpHeader::Symbol { conn, symbol } => {
+                if !symbol.group && self.grouped.remove(&(packet.to, conn)) {
+                    self.apart(packet.to, conn);
+                }
+                self.payload(packet.to, conn, &symbol)?
+            }
             ScdpHeader::Pull { .. } | ScdpHeader::Done { .. } => Vec::new(),
         };
         let peer = self.peers.get(packet.to)?;
@@ -584,6 +601,13 @@ impl Engine {
         let written = Scdp::emit(out, &route, &self.marks, local.port(), packet, &payload);
         debug_assert!(written.is_ok(), "{written:?}");
         written.ok()
+    }
+
+    /// The transport has taken a receiver out of its group.
+    fn apart(&mut self, to: HostAddr, conn: ConnId) {
+        if let Some(peer) = self.peers.get(to) {
+            self.notices.push_back(Notice::Apart { to: peer.address, session: conn.get() });
+        }
     }
 
     fn payload(&mut self, to: HostAddr, conn: ConnId, symbol: &Symbol) -> Option<Vec<u8>> {
@@ -610,7 +634,7 @@ impl Engine {
         let rows: Vec<_> =
             self.reported.iter().filter(|(key, conn)| of_content(key, conn)).map(|(key, _)| *key).collect();
         for (to, row) in rows {
-            self.reported.remove(&(to, row));
+            self.reported.remove(&(to, row)).map(|conn| self.grouped.remove(&(to, conn)));
             if let Some(peer) = self.peers.get(to) {
                 let (to, session, why) = (peer.address, row.get(), why.to_owned());
                 self.notices.push_back(Notice::Failed { to, session, why });

@@ -13,6 +13,8 @@ use blake3::{Hash, Hasher};
 const PART: &str = ".pullnet-part";
 /// The file that a store locks, in its folder.
 const LOCK: &str = ".pullnet-store.lock";
+/// Characters of a file's name in that of its part.
+const NAMED: usize = 50;
 /// Bytes read at a time for a hash.
 const CHUNK: usize = 1 << 20;
 
@@ -42,7 +44,9 @@ impl Part {
         check_place(target)?;
         let name = target.file_name().ok_or_else(|| io::Error::other("there is no name of a file"))?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let unique = format!(".{}.{}-{number}{PART}", name.to_string_lossy(), std::process::id());
+        // A part of the name: that of a file may be as long as the kernel allows.
+        let begin: String = name.to_string_lossy().chars().take(NAMED).collect();
+        let unique = format!(".{begin}.{}-{number}{PART}", std::process::id());
         let path = target.with_file_name(unique);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let (hasher, beyond) = (Hasher::new(), BTreeMap::new());
@@ -147,13 +151,13 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 
-/// Size and BLAKE3 of a file.
+/// Size and BLAKE3 of a file. That may take minutes: `goes_on` is asked for every [`CHUNK`] bytes.
 ///
 /// # Errors
-/// If it cannot be read.
-pub fn hash(mut file: &File) -> io::Result<(u64, Hash)> {
+/// If it cannot be read; [`io::ErrorKind::Interrupted`] once `goes_on` says no.
+pub fn hash(mut file: &File, goes_on: &mut dyn FnMut() -> bool) -> io::Result<(u64, Hash)> {
     let (mut hasher, mut chunk, mut bytes) = (Hasher::new(), vec![0; CHUNK], 0);
-    loop {
+    while goes_on() {
         match file.read(&mut chunk)? {
             0 => return Ok((bytes, hasher.finalize())),
             long => {
@@ -162,11 +166,12 @@ pub fn hash(mut file: &File) -> io::Result<(u64, Hash)> {
             }
         }
     }
+    Err(io::ErrorKind::Interrupted.into())
 }
 
-/// Version of a file: inode number, length, and time of the last change.
+/// Version of a file: inode number, length, and the times of its last change, of which a program can set the first at will.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Version(u64, u64, i64, i64);
+pub struct Version(u64, u64, [(i64, i64); 2]);
 
 impl Version {
     /// The version of an open file.
@@ -175,7 +180,8 @@ impl Version {
     /// If the kernel does not tell.
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
-        Ok(Self(found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+        let times = [(found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec())];
+        Ok(Self(found.ino(), found.len(), times))
     }
 }
 
@@ -284,6 +290,52 @@ mod tests {
         part.write(0, b"y").unwrap();
         fs::rename(&pipe, &plain).unwrap();
         assert!(part.finish(&blake3::hash(b"y")).unwrap_err().contains("a named pipe"));
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_may_have_the_longest_name_of_all() {
+        let path = folder("long");
+        for name in ["n".repeat(255), "\u{1f4be}".repeat(63)] {
+            let mut part = Part::create(&path.join(&name), 1).unwrap();
+            part.write(0, b"x").unwrap();
+            part.finish(&blake3::hash(b"x")).unwrap();
+            assert_eq!(fs::read(path.join(&name)).unwrap(), b"x");
+        }
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_hash_that_is_not_wanted_any_more_is_not_finished() {
+        let path = folder("hash");
+        let whole = vec![7; 3 * CHUNK + 1];
+        fs::write(path.join("file"), &whole).unwrap();
+        let file = File::open(path.join("file")).unwrap();
+        let mut asked = 0;
+        let mut twice = || {
+            asked += 1;
+            asked <= 2
+        };
+        assert_eq!(hash(&file, &mut twice).unwrap_err().kind(), io::ErrorKind::Interrupted);
+        let file = File::open(path.join("file")).unwrap();
+        assert_eq!(hash(&file, &mut || true).unwrap(), (whole.len() as u64, blake3::hash(&whole)));
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_was_changed_in_place_is_another_version_whatever_time_it_shows() {
+        let path = folder("version");
+        let place = path.join("file");
+        fs::write(&place, b"before").unwrap();
+        let file = File::options().read(true).write(true).open(&place).unwrap();
+        let (before, time) = (Version::of(&file).unwrap(), file.metadata().unwrap().modified().unwrap());
+        // Until the clock of the file system has moved on.
+        let changed = (0..1_000_000).any(|_| {
+            file.write_all_at(b"behind", 0).unwrap();
+            file.set_modified(time).unwrap();
+            Version::of(&file).unwrap() != before
+        });
+        assert!(changed && file.metadata().unwrap().modified().unwrap() == time);
         fs::remove_dir_all(&path).unwrap();
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use blake3::Hash;
 use pullnet_units::{Instant, Picos};
@@ -18,10 +19,15 @@ use crate::report::{HostReport, Report};
 const GATHER: Picos = Picos::from_millis(1000);
 /// Time in which a store answers; it may have to read the whole object for its hash.
 const ANSWER: Picos = Picos::from_secs(60);
+/// What is said of a store that takes longer.
+const UNANSWERED: &str = "it took the question and did not answer within 60 s; if it reads a large object for its hash, try again later: \
+                          it remembers the hash";
 /// Time without any symbol after which the sources count as dead: twice the time after which they give up.
 const SILENCE: Picos = Picos::from_secs(10);
 /// Time in which a source answers the last message.
 const FAREWELL: Picos = Picos::from_millis(1500);
+/// Time that a command that is ended waits for the disk.
+const WRITING: Duration = Duration::from_secs(60);
 /// The one object of this host.
 const OBJECT: ObjectId = ObjectId(0);
 
@@ -261,7 +267,7 @@ impl Get {
     fn expire(&mut self, now: Instant) {
         for at in 0..self.stores.len() {
             if self.stores[at].until <= now {
-                self.ends(now, at, Err("it took the question and did not answer".to_owned()));
+                self.ends(now, at, Err(UNANSWERED.to_owned()));
             }
         }
         match self.stage {
@@ -283,6 +289,18 @@ impl Get {
 
     fn has_source(&self) -> bool {
         self.stores.iter().any(|store| matches!(store.state, State::Source(_)))
+    }
+
+    /// Waits for the disk if the object is being written: when the command ends, the file is there whole, or nothing is.
+    pub fn settle(&mut self) {
+        if self.stage != Stage::Writing {
+            return;
+        }
+        match self.jobs.wait(WRITING) {
+            Some(Ok(_)) => (self.stage, self.done_at) = (Stage::Over, Some(self.now)),
+            Some(Err(why)) => self.fail(self.now, why),
+            None => {}
+        }
     }
 
     /// The report, when the task is over.
@@ -310,6 +328,7 @@ impl Get {
             trimmed: counts.trimmed,
             hosts: self.stores.iter().map(host).collect(),
             error: self.error.clone().or_else(|| (!over).then(|| "the command was ended before".to_owned())),
+            is_put: false,
         }
     }
 }
@@ -337,7 +356,7 @@ impl Task for Get {
             Notice::Lost { .. } if self.stage == Stage::Receiving => {
                 self.fail(now, "the sources are silent".to_owned());
             }
-            Notice::Received { .. } | Notice::Lost { .. } => {}
+            Notice::Received { .. } | Notice::Lost { .. } | Notice::Apart { .. } => {}
         }
     }
 
@@ -388,6 +407,28 @@ mod tests {
 
     use super::*;
     use crate::engine::EngineOptions;
+
+    #[test]
+    fn a_get_that_is_ended_while_the_disk_writes_leaves_the_file_whole_or_nothing() {
+        let host = |last: u8| SocketAddr::from(([10, 0, 0, last], 4000));
+        let folder = std::env::temp_dir().join(format!("pullnet-settle-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for content in [b"right", b"wrong"] {
+            let target = folder.join(std::str::from_utf8(content).unwrap());
+            let jobs = Jobs::new(Waker::new().unwrap());
+            let mut get = Get::new("name".to_owned(), target, &[host(2)], &[], jobs);
+            let mut part = Part::create(&get.target, 5).unwrap();
+            part.write(0, content).unwrap();
+            (get.part, get.chosen) = (Some(part), Some((5, blake3::hash(b"right"))));
+            get.write(Instant::ZERO);
+            get.settle();
+            assert_eq!(get.stage, Stage::Over);
+        }
+        let names: Vec<_> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["right"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_store_that_reads_the_object_for_its_hash_is_waited_for() {

@@ -232,6 +232,13 @@ impl Put {
         }
     }
 
+    /// The group no longer waits for the receiver `to`.
+    fn on_apart(&mut self, to: SocketAddr) {
+        if let Some(at) = self.of_host(to) {
+            self.receivers[at].way = Some(Way::GroupThenCopy);
+        }
+    }
+
     /// Gives up hosts that do not answer.
     fn expire(&mut self, now: Instant) {
         for at in 0..self.receivers.len() {
@@ -271,6 +278,7 @@ impl Put {
             trimmed: counts.trimmed,
             hosts: self.receivers.iter().map(host).collect(),
             error: None,
+            is_put: true,
         }
     }
 }
@@ -300,7 +308,8 @@ impl Task for Put {
             Notice::Message { from, message } => self.on_message(now, engine, from, &message),
             Notice::Sent { to, session, .. } => self.on_end(now, to, session, Ok(())),
             Notice::Failed { to, session, why } => self.on_end(now, to, session, Err(why)),
-            Notice::Block { .. } | Notice::Received { .. } | Notice::Lost { .. } => {}
+            Notice::Apart { to, session } if session == self.session => self.on_apart(to),
+            Notice::Apart { .. } | Notice::Block { .. } | Notice::Received { .. } | Notice::Lost { .. } => {}
         }
     }
 

@@ -10,6 +10,8 @@ use serde::Serialize;
 pub enum Way {
     /// By a multicast group: each symbol was sent once for all of its receivers.
     Group,
+    /// By a group until it kept the other receivers waiting, then in a session of its own.
+    GroupThenCopy,
     /// In a session of its own.
     Copy,
 }
@@ -35,6 +37,7 @@ impl HostReport {
         let seconds = self.seconds.map(|seconds| format!(" after {seconds:.3} s")).unwrap_or_default();
         let way = match self.way {
             Some(Way::Group) => ", by the group",
+            Some(Way::GroupThenCopy) => ", by the group at first and then by a copy of its own",
             Some(Way::Copy) => ", by a copy of its own",
             None => "",
         };
@@ -66,6 +69,9 @@ pub struct Report {
     pub hosts: Vec<HostReport>,
     /// Why the whole failed; of a get without content.
     pub error: Option<String>,
+    /// Whether the hosts were to store the object, not to send it.
+    #[serde(skip)]
+    pub is_put: bool,
 }
 
 impl Report {
@@ -90,9 +96,9 @@ impl Report {
     /// Goodput of what was done, bit/s: until the last host had stored the object, or, of a get, until it was written here. `None` if
     /// nothing was. A host that failed does not count, nor does the time until it was given up.
     pub fn goodput(&self) -> Option<f64> {
-        let is_put = self.hosts.iter().any(|host| host.way.is_some());
         let done = self.hosts.iter().filter(|host| host.ok).filter_map(|host| host.seconds);
-        let took = if is_put { done.reduce(f64::max) } else { self.error.is_none().then_some(self.seconds) };
+        let took =
+            if self.is_put { done.reduce(f64::max) } else { self.error.is_none().then_some(self.seconds) };
         took.filter(|took| *took > 0.0).map(|took| self.bytes as f64 * 8.0 / took)
     }
 
@@ -111,8 +117,9 @@ mod tests {
         HostReport { host, ok: error.is_none(), way, seconds: Some(seconds), error: error.map(str::to_owned) }
     }
 
-    fn report(hosts: Vec<HostReport>, error: Option<&str>) -> Report {
+    fn report(is_put: bool, hosts: Vec<HostReport>, error: Option<&str>) -> Report {
         Report {
+            is_put,
             name: "object".to_owned(),
             bytes: 1_000_000,
             blake3: "00".to_owned(),
@@ -128,13 +135,16 @@ mod tests {
     #[test]
     fn goodput_is_of_what_was_done() {
         let copy = Some(Way::Copy);
-        let put = report(vec![host(None, 2.0, copy), host(Some("it does not answer"), 6.0, None)], None);
+        let put =
+            report(true, vec![host(None, 2.0, copy), host(Some("it does not answer"), 6.0, None)], None);
         assert_eq!(put.goodput(), Some(4e6), "the host that is dead took 6 s");
-        let failed = report(vec![host(Some("full"), 1.0, copy)], None);
+        let failed = report(true, vec![host(Some("full"), 1.0, copy)], None);
         assert_eq!(failed.goodput(), None);
         assert!(!failed.lines()[0].contains("b/s"), "{:?}", failed.lines());
-        let get = report(vec![host(None, 6.1, None), host(Some("it stopped"), 3.0, None)], None);
+        let dead = report(true, vec![host(Some("it does not answer"), 5.0, None)], None);
+        assert_eq!(dead.goodput(), None, "nothing was sent to it");
+        let get = report(false, vec![host(None, 6.1, None), host(Some("it stopped"), 3.0, None)], None);
         assert_eq!(get.goodput(), Some(8e6 / 6.0));
-        assert_eq!(report(vec![host(Some("no"), 1.0, None)], Some("no host has it")).goodput(), None);
+        assert_eq!(report(false, vec![host(Some("no"), 1.0, None)], Some("no host has it")).goodput(), None);
     }
 }

@@ -181,7 +181,7 @@ impl Store {
             return Ok(());
         }
         self.jobs.start(move || {
-            let result = hash(&file).map(|(bytes, hash)| (version, bytes, hash));
+            let result = hash(&file, &mut || true).map(|(bytes, hash)| (version, bytes, hash));
             let result = result.map_err(|error| format!("its object \"{name}\" cannot be read: {error}"));
             Job::Hashed { from, ticket, name, result }
         })
@@ -277,7 +277,7 @@ impl Task for Store {
             }
             Notice::Lost { id } => self.drop_object(now, engine, id, "its sender is silent".to_owned()),
             // A receiver that does not answer has given up, or asks again.
-            Notice::Sent { .. } | Notice::Failed { .. } => {}
+            Notice::Sent { .. } | Notice::Failed { .. } | Notice::Apart { .. } => {}
         }
     }
 

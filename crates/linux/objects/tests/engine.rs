@@ -194,6 +194,15 @@ impl Cluster {
         self.engines[host].expect(Instant::ZERO, from.map(address), SESSION, ObjectId(3), long as u64);
     }
 
+    /// Hosts that host 0 has taken out of their group.
+    fn apart(&self) -> Vec<SocketAddr> {
+        let apart = |(_, notice): &(usize, Notice)| match notice {
+            Notice::Apart { to, session: SESSION } => Some(*to),
+            _ => None,
+        };
+        self.notices.iter().filter_map(apart).collect()
+    }
+
     /// Hosts to which host 0 has sent everything, and hosts that it has given up.
     fn ends(&self) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
         let of_sender = self.notices.iter().filter(|(host, _)| *host == 0);
@@ -295,6 +304,20 @@ fn a_receiver_that_dies_does_not_keep_its_group_from_the_object() {
     assert!([1, 3].iter().all(|host| network.objects[*host] == (object.clone(), true)));
     assert!(!network.objects[2].1, "it died half-way");
     assert_eq!(network.ends(), (vec![address(1), address(3)], vec![address(2)]));
+    assert_eq!(network.apart(), [address(2)]);
+}
+
+#[test]
+fn a_receiver_that_keeps_its_group_waiting_is_told_apart_and_gets_the_object_all_the_same() {
+    let long = 2_000_000;
+    let mut network = Cluster::new(4, Weather::default(), long, 6);
+    // It does nothing for longer than its group has patience, and less than its sender.
+    network.paused[2] = Instant(1_000_000_000_000);
+    let object = bytes(long);
+    let to = network.run_group(&object);
+    assert!((1..4).all(|host| network.objects[host] == (object.clone(), true)));
+    assert_eq!(network.ends(), (to.to_vec(), vec![]));
+    assert_eq!(network.apart(), [address(2)], "those that end early or last are of the group");
 }
 
 #[test]

@@ -95,6 +95,19 @@ fn one_frame_of_a_hundred_may_be_lost() {
 }
 
 #[test]
+fn an_interface_that_is_down_for_a_moment_ends_neither_store_nor_put() {
+    let Some(star) = Star::make(2, "50 Mbps", "") else { return };
+    let (path, hash) = star.file("flapped", LONG);
+    let put = star.start(&["put", text(&path)], &[1, 2]);
+    Star::wait_for_part(&star.store_folder(1), LONG as u64 / 4);
+    star.flap(1);
+    star.flap(0);
+    let (code, report) = Star::ends(put);
+    assert_eq!(code, 0, "{report:#}");
+    everyone_has(&star, &[1, 2], "flapped", &hash);
+}
+
+#[test]
 fn a_store_that_is_killed_half_way_is_named_and_the_others_have_the_file() {
     let Some(mut star) = Star::make(3, "50 Mbps", LOSS) else { return };
     let (path, hash) = star.file("killed", LONG);

@@ -81,10 +81,7 @@ impl Star {
             set_up(&name, "eth0")?;
             set_up(&switch, &format!("h{host}"))?;
             ip(&format!("-n {name} address add {}/24 dev eth0", Self::address(host)))?;
-            for other in (0..self.hosts).filter(|other| *other != host) {
-                let (to, mac) = (Self::address(other), Self::mac(other));
-                ip(&format!("-n {name} neigh add {to} lladdr {mac} dev eth0 nud permanent"))?;
-            }
+            self.know_neighbours(host)?;
         }
         (0..self.hosts).for_each(|host| wait_until_up(&self.namespace(Some(host)), "eth0"));
         Ok(())
@@ -107,6 +104,25 @@ impl Star {
         let members: Vec<_> = (1..self.hosts).map(|host| format!("h{host}")).collect();
         writeln!(text, "[[group]]\naddress = \"{GROUP}\"\nports = \"{}\"", members.join(" ")).unwrap();
         text
+    }
+
+    /// Sets the interface of a host down and up again, with the neighbours that the kernel forgets.
+    pub fn flap(&self, host: usize) {
+        let name = self.namespace(Some(host));
+        ip(&format!("-n {name} link set eth0 down")).unwrap();
+        ip(&format!("-n {name} link set eth0 up")).unwrap();
+        wait_until_up(&name, "eth0");
+        self.know_neighbours(host).unwrap();
+    }
+
+    /// Tells the kernel of a host where the others are.
+    fn know_neighbours(&self, host: usize) -> Result<(), String> {
+        let name = self.namespace(Some(host));
+        for other in (0..self.hosts).filter(|other| *other != host) {
+            let (to, mac) = (Self::address(other), Self::mac(other));
+            ip(&format!("-n {name} neigh replace {to} lladdr {mac} dev eth0 nud permanent"))?;
+        }
+        Ok(())
     }
 
     pub fn store_folder(&self, host: usize) -> PathBuf {
