@@ -130,3 +130,28 @@ def test_a_signal_ends_a_transfer_and_leaves_no_part(
     assert (running.returncode, "Traceback" in said) == (3, False)
     # The part of a put is the store's, which removes it when its sender has been silent for a while.
     assert [path.name for path in here.iterdir()] == (["object"] if way == "put" else [])
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_put_that_reads_its_file_for_the_hash(tmp_path: Path, stop: signal.Signals) -> None:
+    file = tmp_path / "object"
+    # A hole that would take an hour to read.
+    with file.open("wb") as made:
+        made.truncate(1 << 40)
+    command = [sys.executable, "-m", "pullnet", "host", "put", str(file), "127.0.0.1"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    reads = Path(f"/proc/{running.pid}/fd")
+    try:
+        wait_until(lambda: running.poll() is not None or any(_is(fd, file) for fd in reads.iterdir()))
+        running.send_signal(stop)
+        _, said = running.communicate(timeout=WATCHDOG_S)
+    finally:
+        running.kill()
+    assert (running.returncode, "Traceback" in said) == (3, False), said
+
+
+def _is(descriptor: Path, file: Path) -> bool:
+    try:
+        return descriptor.readlink() == file
+    except OSError:
+        return False
