@@ -127,10 +127,33 @@ def test_an_interface_may_go_and_come_back(config: Path, namespace: str, tmp_pat
         kernel.ip(["-n", namespace], ["link del dev b0"])
         with kernel.inside(namespace):
             until(control, lambda ports: ports["b"]["interface"]["trouble"], lambda: send_raw("a1", frame))
+        assert 'b: nothing arrives or leaves: there is no interface "b0"' in pullnet("tell", str(control), "status").stdout
         join(namespace, "b")
         sent = ports_of(control)["b"]["interface"]["sent"]
         with kernel.inside(namespace):
             until(control, lambda ports: ports["b"]["interface"]["sent"] > sent, lambda: send_raw("a1", frame))
+        assert ports_of(control)["b"]["interface"]["trouble"] is None
+        ask(control, {"do": "stop"})
+        result_of(process)
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("fault", "what"),
+    [
+        ('port="a"; rate="2 Gbps"', 'fault, setting 2: rate: "2 Gbps" is no slower than the port, which has 1 Gbps'),
+        ('port="z"; loss=0.5', 'fault, setting 1: port: "z" is no port'),
+        ('port="a"; loss=.5', "fault, setting 2: is not TOML"),
+        ('port="a"', "fault: says not what goes wrong"),
+    ],
+)
+def test_an_error_of_a_fault_is_told_with_its_place_in_the_argument(
+    fault: str, what: str, config: Path, namespace: str, tmp_path: Path
+) -> None:
+    control = tmp_path / "control"
+    with running(namespace, config, control) as process:
+        told = pullnet("tell", str(control), "fault", fault)
+        assert (told.returncode, what in told.stderr) == (2, True), told.stderr
         ask(control, {"do": "stop"})
         result_of(process)
 

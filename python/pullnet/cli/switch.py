@@ -1,5 +1,6 @@
 """`pullnet switch` and `pullnet tell`."""
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -92,11 +93,23 @@ def tell(
         request["port"] = _needed(what, argument)
     elif argument is not None:
         raise InputError(f"{argument}: {what} takes no argument")
-    answer = ask(control, request)
+    try:
+        answer = ask(control, request)
+    except InputError as error:
+        raise InputError([_in_argument(text) for text in error.errors]) from None
     if what == "status" and not as_json:
         _show(answer)
     elif what == "status" or as_json:
         typer.echo(json_text.dumps(answer))
+
+
+def _in_argument(error: str) -> str:
+    """Return an error of a fault with its place in the argument, whose settings became the lines below `[[fault]]`."""
+    place = re.fullmatch(r"fault:(\d+):\d+: (?:fault\.0(?:\.|(?=:)))?(.*)", error, re.DOTALL)
+    if place is None:
+        return error
+    setting, what = int(place[1]) - 1, place[2].removeprefix(": ")
+    return f"fault, setting {setting}: {what}" if setting > 0 else f"fault: {what}"
 
 
 def _needed(what: str, argument: str | None) -> str:
@@ -143,6 +156,9 @@ def _show(status: dict[str, Any]) -> None:
         table.add_row(port["switch"], port["name"], *(str(_count(port, name)) for name in _SHOWN.values()))
     console = Console(markup=False, highlight=False, width=None if Console().is_terminal else 160)
     console.print(table)
+    for port in status["ports"]:
+        if (port.get("interface") or {}).get("trouble"):
+            console.print(f"{port['name']}: nothing arrives or leaves: {port['interface']['trouble']}")
     if "late" in status:
         late = status["late"]
         console.print(

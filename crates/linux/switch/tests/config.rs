@@ -217,6 +217,9 @@ loss = 0.5
 port = "b"
 from = "2 s"
 until = "1 s"
+[[fault]]
+port = "b"
+rate = "2 Gbps"
 [marks]
 data = 7
 "#;
@@ -238,7 +241,8 @@ data = 7
             "s.toml:38:8: fault.0.port: \"z\" is no port; there is \"b\", \"c\", \"d\", \"e\"",
             "s.toml:40:1: fault.1: says not what goes wrong; add down = true, rate, loss, corrupt or duplicate",
             "s.toml:43:9: fault.1.until: \"1 s\" is not after the beginning; use a later end or none",
-            "s.toml:44:2: marks: two of the four DSCP values are alike; use four different ones",
+            "s.toml:46:8: fault.2.rate: \"2 Gbps\" is no slower than the port, which has 1 Gbps; use a lower rate",
+            "s.toml:47:2: marks: two of the four DSCP values are alike; use four different ones",
         ]
     );
 }

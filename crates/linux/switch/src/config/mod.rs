@@ -117,7 +117,9 @@ impl SwitchFile {
         let fault = SubTable::list("fault", "What goes wrong.", Shape::of(&[FaultSettings::FIELDS]));
         let names =
             (0..).zip(&self.ports).map(|(number, port)| (port.name.as_str(), PortId::new(number))).collect();
-        read(name, text, &Disk, &Shape::of(&[]).with(fault), |root| Some(ports::faults(root, &names)))
+        read(name, text, &Disk, &Shape::of(&[]).with(fault), |root| {
+            Some(ports::faults(root, &self.ports, &names))
+        })
     }
 
     /// The number of the port `name`.
@@ -158,7 +160,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
         (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId::new(number))).collect();
     let entries = ports::entries(root, &ports, &names);
     let groups = ports::groups(root, &ports, &names);
-    let faults = ports::faults(root, &names);
+    let faults = ports::faults(root, &ports, &names);
     let recording = recording(root);
     let learning = learning?;
     check::no_loop(root, &ports, &learning);

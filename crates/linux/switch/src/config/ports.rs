@@ -233,13 +233,18 @@ fn of_group(groups: &[GroupEntry], mac: Mac, port: PortId) -> bool {
     groups.iter().any(|(_, other, ports)| *other == mac && ports.contains(&port))
 }
 
-/// Reads every fault.
-pub(super) fn faults(root: &Reader<'_>, names: &BTreeMap<&str, PortId>) -> Vec<Fault> {
-    let of_one = |(reader, fault): (Reader<'_>, FaultSettings)| one(&reader, &fault, names);
+/// Reads every fault of `ports`.
+pub(super) fn faults(root: &Reader<'_>, ports: &[NamedPort], names: &BTreeMap<&str, PortId>) -> Vec<Fault> {
+    let of_one = |(reader, fault): (Reader<'_>, FaultSettings)| one(&reader, &fault, ports, names);
     list::<FaultSettings>(root, "fault").into_iter().flat_map(of_one).collect()
 }
 
-fn one(reader: &Reader<'_>, fault: &FaultSettings, names: &BTreeMap<&str, PortId>) -> Vec<Fault> {
+fn one(
+    reader: &Reader<'_>,
+    fault: &FaultSettings,
+    ports: &[NamedPort],
+    names: &BTreeMap<&str, PortId>,
+) -> Vec<Fault> {
     let Some(port) = names.get(fault.port.as_str()).copied() else {
         reader.refuse("port", format!("is no port; {}", known(names.keys().copied())));
         return Vec::new();
@@ -247,6 +252,10 @@ fn one(reader: &Reader<'_>, fault: &FaultSettings, names: &BTreeMap<&str, PortId
     let trouble = &fault.trouble;
     if trouble.until.is_some_and(|until| until <= trouble.from) {
         reader.refuse("until", "is not after the beginning; use a later end or none");
+    }
+    let own = ports[port.get() as usize].settings.rate;
+    if trouble.rate.is_some_and(|rate| rate >= own) {
+        reader.refuse("rate", format!("is no slower than the port, which has {own}; use a lower rate"));
     }
     let mut effects = trouble.effects();
     effects.extend(fault.duplicate.map(Effect::Duplicate));

@@ -29,7 +29,7 @@ pub(crate) struct Outer {
     opener: Opener,
     /// `None` while the interface is unavailable.
     io: Option<Box<dyn PacketIo + Send>>,
-    /// Latest error.
+    /// Why the interface is unavailable.
     pub trouble: Option<String>,
     retry: Instant,
     /// Counters of sockets that were closed since the start.
@@ -106,7 +106,7 @@ impl Outer {
         }
         self.retry = now.after(RETRY);
         match self.opener.open(&self.outside) {
-            Ok(io) => self.io = Some(io),
+            Ok(io) => (self.io, self.trouble) = (Some(io), None),
             Err(error) => self.trouble = Some(error.to_string()),
         }
     }

@@ -54,7 +54,7 @@ pub struct InterfaceStatus {
     pub counters: Counters,
     /// Frames that could not be handed to it.
     pub dropped: u64,
-    /// Latest error of the interface; `None` if there was none.
+    /// Why the interface is unavailable; `None` if it works.
     pub trouble: Option<String>,
 }
 
