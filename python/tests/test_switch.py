@@ -127,7 +127,8 @@ def test_an_interface_may_go_and_come_back(config: Path, namespace: str, tmp_pat
         kernel.ip(["-n", namespace], ["link del dev b0"])
         with kernel.inside(namespace):
             until(control, lambda ports: ports["b"]["interface"]["trouble"], lambda: send_raw("a1", frame))
-        assert 'b: nothing arrives or leaves: there is no interface "b0"' in pullnet("tell", str(control), "status").stdout
+        shown = pullnet("tell", str(control), "status").stdout
+        assert 'b: nothing arrives or leaves: there is no interface "b0"' in shown
         join(namespace, "b")
         sent = ports_of(control)["b"]["interface"]["sent"]
         with kernel.inside(namespace):
