@@ -167,8 +167,16 @@ impl AsFd for ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        // This fails in a folder that is not ours; the next daemon replaces the socket.
-        let _ = fs::remove_file(&self.path);
+        remove(&self.path);
+    }
+}
+
+/// Removes the socket of a daemon that ends. In a folder of another owner the kernel does not let it; the next daemon replaces it.
+pub(crate) fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() == ErrorKind::PermissionDenied
+    {
+        tracing::warn!("{} stays, since its folder belongs to another user: {error}", path.display());
     }
 }
 

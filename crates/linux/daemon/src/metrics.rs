@@ -107,8 +107,6 @@ impl Endpoint {
             Listener::Tcp(_) => None,
         };
         let work = move || {
-            // Its other end is closed at the end.
-            let _stopped = &stopped;
             let (mut clients, mut next, mut ready) = (BTreeMap::<u64, Client>::new(), STOPS, Vec::new());
             loop {
                 let due = clients.values().map(|client| client.due(clock())).min();
@@ -120,15 +118,27 @@ impl Endpoint {
                     return;
                 }
                 if ready.drain(..).any(|number| number == LISTENS) {
-                    while let Some(client) = self.0.accept() {
-                        next += 1;
-                        if poll.add(client.stream.as_fd(), next).is_ok() {
-                            clients.insert(next, client);
+                    loop {
+                        match self.0.accept() {
+                            Ok(client) => {
+                                next += 1;
+                                if poll.add(client.stream.as_fd(), next).is_ok() {
+                                    clients.insert(next, client);
+                                }
+                            }
+                            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                            // No descriptor is left, or the client is gone again. Until it is accepted a client keeps the listener
+                            // readable: this thread would spin.
+                            Err(_) if clients.pop_first().is_some() => {}
+                            Err(_) => {
+                                let _ = sys::wait(stopped.as_fd(), Some(RETRY));
+                                break;
+                            }
+                        }
+                        if clients.len() > MOST {
+                            clients.pop_first();
                         }
                     }
-                }
-                while clients.len() > MOST {
-                    clients.pop_first();
                 }
                 clients.retain(|_, client| client.go_on(clock(), &mut text));
             }
@@ -143,8 +153,7 @@ impl Drop for Serving {
         // A panic of the thread was told by the panic itself.
         drop(self.thread.take().map(JoinHandle::join));
         if let Some(path) = &self.path {
-            // In a folder that is not ours it stays; the next daemon replaces it.
-            let _ = std::fs::remove_file(path);
+            crate::control_socket::remove(path);
         }
     }
 }
@@ -157,21 +166,21 @@ impl Listener {
         }
     }
 
-    /// The next client, if there is one.
-    fn accept(&self) -> Option<Client> {
+    /// The next client.
+    fn accept(&self) -> io::Result<Client> {
         let stream: Box<dyn Stream> = match self {
             Self::Unix(listener, _) => {
-                let (stream, _) = listener.accept().ok()?;
-                stream.set_nonblocking(true).ok()?;
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
                 Box::new(stream)
             }
             Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().ok()?;
-                stream.set_nonblocking(true).ok()?;
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
                 Box::new(stream)
             }
         };
-        Some(Client { stream, head: Vec::new(), answer: Vec::new(), until: clock() + PATIENCE })
+        Ok(Client { stream, head: Vec::new(), answer: Vec::new(), until: clock() + PATIENCE })
     }
 }
 

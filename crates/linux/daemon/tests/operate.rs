@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
 
-use common::{Daemon, Installation, WATCHDOG, insist};
+use common::{Daemon, Installation, WATCHDOG, insist, is_root};
 use pullnet_daemon::DaemonStack;
 use pullnet_host::{NdpListener, NdpStream, Stack, StreamError};
 use pullnet_wire::Reason;
@@ -109,6 +109,42 @@ fn the_log_may_be_json() {
     let line: serde_json::Value =
         serde_json::from_str(&daemon.logged("lines like the next one were left out")).unwrap();
     assert!(line["fields"]["lines"].as_u64() > Some(0), "{line}");
+}
+
+#[test]
+fn a_file_is_read_again_as_a_whole_or_not_at_all() {
+    let place = Installation::new();
+    let metrics = place.folder().join("metrics.sock");
+    let start = format!("log = \"info\"\nmetrics = {metrics:?}\n");
+    let daemon = place.start(&start);
+    let stack = daemon.stack();
+    // Who may connect cannot be changed any more, and so nothing else is.
+    std::fs::remove_file(daemon.socket()).unwrap();
+    daemon.configure(&format!("{start}[limits]\nstreams = 1\nstreams_per_application = 1\n"));
+    daemon.signal("HUP");
+    daemon.logged("nothing changes");
+    let told = fetch(UnixStream::connect(&metrics).unwrap());
+    assert_eq!(value(&told, "pullnet_daemon_reloads_total{result=\"failed\"}"), 1);
+    assert!(!daemon.has_logged("has read its file again"));
+    let _streams = [1, 2].map(|service| NdpStream::connect(&stack, daemon.address, service).unwrap());
+}
+
+#[test]
+fn a_socket_that_cannot_be_removed_at_the_end_is_told_and_replaced() {
+    if !is_root() {
+        return;
+    }
+    let place = Installation::new();
+    // The folder belongs to root, and the daemon becomes another user.
+    std::fs::create_dir_all(place.folder()).unwrap();
+    let mut daemon = place.start("");
+    daemon.signal("TERM");
+    let told = daemon.logged("stays, since its folder belongs to another user");
+    assert!(told.contains("host.sock"), "{told}");
+    assert!(daemon.child.wait().unwrap().success());
+    let error = DaemonStack::connect(&daemon.socket()).unwrap_err().to_string();
+    assert!(error.contains("no daemon serves this socket any more"), "{error}");
+    drop(place.start("").stack());
 }
 
 #[test]

@@ -141,11 +141,12 @@ impl Server {
     /// Replaces the users that may connect, and the limits of applications that connect later.
     ///
     /// # Errors
-    /// If a user does not exist. The limits apply even then.
+    /// If a user does not exist, or the socket is gone. Nothing changes then.
     pub fn set_access(&mut self, access: &config::Access, daemon: &Account) -> Result<(), Error> {
+        self.control.set_users(access, daemon)?;
         (self.most, self.most_per_user) = (access.applications, access.applications_per_user);
         self.limits = access.limits;
-        self.control.set_users(access, daemon)
+        Ok(())
     }
 
     /// Divides the limits of waiting streams among the services of each application.

@@ -280,19 +280,21 @@ impl Loop {
             tracing::error!(%error, "nothing changes");
             return false;
         }
-        if !self.read_keys_again(&now) {
+        if let Err(error) = self.server.set_access(&now.access, &self.account) {
+            tracing::error!(%error, "nothing changes");
             return false;
         }
-        let users = self.server.set_access(&now.access, &self.account);
-        if let Err(error) = &users {
-            tracing::error!(%error, "who may use the daemon stays as it was");
+        if !self.read_keys_again(&now) {
+            // They could be set a moment ago.
+            let _ = self.server.set_access(&self.file.access, &self.account);
+            return false;
         }
         log::set_level(now.log);
         self.network.engine.set_limits(now.limits);
         self.server.share_backlogs(&mut self.network.engine);
         self.file = now;
         tracing::info!("has read its file again");
-        stay.is_empty() && users.is_ok()
+        stay.is_empty()
     }
 
     /// Reads the keys again. Returns whether they are good; if not, the earlier ones stay.

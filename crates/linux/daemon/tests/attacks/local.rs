@@ -1,6 +1,7 @@
 //! Applications that take more than their share, by number, by memory, by requests or by noise; signals and descriptors.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -305,7 +306,9 @@ fn a_daemon_without_descriptors_turns_away_who_comes_and_does_not_spin() {
     let place = Installation::new();
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -n 40; exec \"$0\" \"$1\"", env!("CARGO_BIN_EXE_pullnetd")]);
-    let daemon = place.start_by(command, "wait = \"adaptive\"\n");
+    let metrics = (place.address().ip(), 9464);
+    let daemon =
+        place.start_by(command, &format!("wait = \"adaptive\"\nmetrics = \"{}:{}\"\n", metrics.0, metrics.1));
     let mut stacks = Vec::new();
     while let Ok(stack) = DaemonStack::connect(&daemon.socket()) {
         stacks.push(stack);
@@ -313,6 +316,7 @@ fn a_daemon_without_descriptors_turns_away_who_comes_and_does_not_spin() {
     }
     // More than can be taken, which stay in the queue of the socket.
     let _waiting: Vec<_> = (0..50).filter_map(|_| UnixStream::connect(daemon.socket()).ok()).collect();
+    let _curious: Vec<_> = (0..5).filter_map(|_| TcpStream::connect(metrics).ok()).collect();
     thread::sleep(Duration::from_millis(100));
     let before = ticks(&daemon);
     thread::sleep(Duration::from_secs(2));

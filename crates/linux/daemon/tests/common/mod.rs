@@ -25,6 +25,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct Daemon {
     pub child: Child,
     pub address: SocketAddr,
+    /// What it has logged until it served.
+    pub at_start: String,
     folder: PathBuf,
     lines: Arc<Mutex<Vec<String>>>,
 }
@@ -121,7 +123,7 @@ impl Installation {
                 kept.lock().unwrap().push(line);
             });
         });
-        Daemon { child, address: self.address, folder: self.folder.clone(), lines }
+        Daemon { child, address: self.address, at_start: seen, folder: self.folder.clone(), lines }
     }
 }
 
@@ -142,6 +144,11 @@ impl Daemon {
     /// Lines that it has logged since it serves.
     pub fn log_lines(&self) -> usize {
         self.lines.lock().unwrap().len()
+    }
+
+    /// Whether it has logged a line with `text` in it since it serves.
+    pub fn has_logged(&self, text: &str) -> bool {
+        self.lines.lock().unwrap().iter().any(|line| line.contains(text))
     }
 
     /// Waits for a line that it logs with `text` in it.
