@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use common::{Daemon, Installation, WATCHDOG, pattern};
 use pullnet_host::{NdpListener, NdpStream, StreamError};
+use pullnet_namespaces::ip;
 use pullnet_netio::Dpdk;
 use veth::Veth;
 
@@ -65,6 +66,25 @@ fn bytes_cross_a_link(further: &str) {
     nowhere.set_read_timeout(Some(WATCHDOG));
     let error = nowhere.read(&mut [0]).unwrap_err().downcast::<StreamError>().unwrap();
     assert_eq!(error, StreamError::Unreachable([10, 77, 0, 9].into()));
+}
+
+#[test]
+fn an_address_of_another_interface_is_told() {
+    let Some(link) = Veth::make(1500) else { return };
+    let [left, _] = &link.names;
+    for words in
+        ["link add other type veth peer name far", "address add 10.77.5.1/24 dev other", "link set other up"]
+    {
+        ip(&format!("-n {left} {words}")).unwrap();
+    }
+    let told = |address| {
+        Installation::at(address)
+            .start_in(left, "interface = \"eth\"\nbackend = \"packet\"\n")
+            .at_start
+            .clone()
+    };
+    assert!(told([10, 77, 5, 1]).contains("the address is one of other"));
+    assert!(!told([10, 77, 0, 1]).contains("the address is one of"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::io;
 use std::mem::{MaybeUninit, size_of, size_of_val, zeroed};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
@@ -250,6 +250,35 @@ pub(crate) fn interface_mac(name: &str) -> Result<[u8; 6], Error> {
     // SAFETY: this request fills `ifru_hwaddr`.
     let data = unsafe { asked.ifr_ifru.ifru_hwaddr.sa_data };
     Ok(std::array::from_fn(|at| data[at] as u8))
+}
+
+/// Interfaces of this network namespace that have `address`.
+pub(crate) fn interfaces_with(address: IpAddr) -> Result<Vec<String>, Error> {
+    let mut first = std::ptr::null_mut();
+    // SAFETY: the kernel's answer is written to `first`.
+    checked(unsafe { libc::getifaddrs(&mut first) }, "cannot list the addresses of interfaces")?;
+    let (mut names, mut next) = (Vec::new(), first);
+    // SAFETY: the list and what it points to live until `freeifaddrs`; an address may be null, and its family says how long it is.
+    unsafe {
+        while let Some(entry) = next.as_ref() {
+            let own = entry.ifa_addr.as_ref().and_then(|own| match i32::from(own.sa_family) {
+                libc::AF_INET => {
+                    let own = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
+                    Some(IpAddr::from(own.sin_addr.s_addr.to_ne_bytes()))
+                }
+                libc::AF_INET6 => {
+                    Some(IpAddr::from((*entry.ifa_addr.cast::<libc::sockaddr_in6>()).sin6_addr.s6_addr))
+                }
+                _ => None,
+            });
+            if own == Some(address) {
+                names.push(std::ffi::CStr::from_ptr(entry.ifa_name).to_string_lossy().into_owned());
+            }
+            next = entry.ifa_next;
+        }
+        libc::freeifaddrs(first);
+    }
+    Ok(names)
 }
 
 /// MTU of an interface.

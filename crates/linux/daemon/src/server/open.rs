@@ -1,5 +1,7 @@
 //! Opens the interface and the engine of a host file.
 
+use std::net::IpAddr;
+
 use pullnet_host::seal::Keys;
 use pullnet_host::{Engine, EngineOptions, Neighbours, Search};
 use pullnet_netio::{
@@ -54,10 +56,26 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<(EngineIo, 
 /// The interface `name`, which carries the longest packets of the file.
 fn find(file: &HostFile, name: &str) -> Result<Interface, Error> {
     let interface = Interface::find(name)?;
+    warn_elsewhere(file.address, name);
     match file.mtu.filter(|mtu| *mtu > interface.mtu) {
         Some(mtu) => Err(Error::TooLong { mtu, interface: interface.name, most: interface.mtu }),
         None => Ok(interface),
     }
+}
+
+/// Warns of an address that other interfaces have, and `name` does not. One of the loopback interface is reached by all of them.
+fn warn_elsewhere(address: IpAddr, name: &str) {
+    let others = Interface::with_address(address).unwrap_or_default();
+    if others.is_empty() || others.iter().any(|other| other == name || other == "lo") {
+        return;
+    }
+    tracing::warn!(
+        %address,
+        interface = name,
+        "the address is one of {}: frames to it come by {name} only if the network sends them there; name an address of {name}, or \
+         the other interface",
+        others.join(", ")
+    );
 }
 
 /// A host on an interface of the kernel.
