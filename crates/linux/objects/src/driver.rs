@@ -264,6 +264,10 @@ impl Driver {
             task.tick(now, &mut self.engine);
             let sent = self.send(now)?;
             if now >= look {
+                // The kernel tells an interface that is removed only as one that goes down, before it is gone.
+                if self.io.is_gone() {
+                    return Err("the interface was removed; start again once it is back".to_owned());
+                }
                 let (done, all) = task.progress(&self.engine);
                 if !watch(done, all) {
                     return Ok(());

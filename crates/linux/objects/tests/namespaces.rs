@@ -108,6 +108,12 @@ fn an_interface_that_is_down_for_a_moment_ends_neither_store_nor_put() {
 }
 
 #[test]
+fn an_interface_that_is_removed_ends_a_store() {
+    let Some(mut star) = Star::make(1, "50 Mbps", "") else { return };
+    assert_eq!(star.loses_interface(1), Some(3));
+}
+
+#[test]
 fn a_store_that_is_killed_half_way_is_named_and_the_others_have_the_file() {
     let Some(mut star) = Star::make(3, "50 Mbps", LOSS) else { return };
     let (path, hash) = star.file("killed", LONG);

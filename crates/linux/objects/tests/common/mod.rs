@@ -115,6 +115,14 @@ impl Star {
         self.know_neighbours(host).unwrap();
     }
 
+    /// Removes the interface of a store, and returns the exit code of the store.
+    pub fn loses_interface(&mut self, host: usize) -> Option<i32> {
+        ip(&format!("-n {} link del eth0", self.namespace(Some(host)))).unwrap();
+        let mut child = self.stores.remove(&host).unwrap();
+        let ended = insist("the store goes on", || child.try_wait().unwrap());
+        ended.code()
+    }
+
     /// Tells the kernel of a host where the others are.
     fn know_neighbours(&self, host: usize) -> Result<(), String> {
         let name = self.namespace(Some(host));
