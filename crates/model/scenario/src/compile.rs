@@ -115,6 +115,7 @@ fn check_together(
         if let Some((switch, forwarding, unread)) = switch {
             cross_checks::check(root, &packets, switch, unread);
             cross_checks::class(transport, switch);
+            cross_checks::patience(transport);
             cross_checks::renewal(root, transport, (switch, unread));
             if *forwarding != Forwarding::Path {
                 cross_checks::paths_without_effect(transport);

@@ -189,6 +189,25 @@ pub(crate) fn renewal(
     }
 }
 
+/// Every timeout of a transport has to run out before its flows give up, or one loss fails a flow.
+pub(crate) fn patience(Transport { reader, carried, unread }: &Transport<'_>) {
+    let row = carried.config.entry();
+    let time = |key: &str| carried.config.get(key)?.trim_matches('"').parse::<Picos>().ok();
+    let Some(give_up) = time("give_up").filter(|_| !unread.contains(&"give_up")) else { return };
+    let is_timeout = |key: &&str| key.ends_with("timeout") || row.timeout_setting == Some(*key);
+    for key in row.fields.iter().map(|field| field.name).filter(is_timeout) {
+        if time(key).is_some_and(|timeout| timeout >= give_up) && !unread.contains(&key) {
+            let reason = format!(
+                "is not below {}.give_up = \"{give_up}\", so that one loss fails a flow; use less, such as \"{}\", or a larger \
+                 give_up",
+                reader.path(),
+                Picos(give_up.0 / 10)
+            );
+            reader.refuse(key, reason);
+        }
+    }
+}
+
 /// Most packets of a flow: their numbers have 32 bits, and one past the last has to be a number too.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
