@@ -128,6 +128,10 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
         {"switch": {"kind": "pfc", "quanta": 0}, "fault": [{"place": "all links", "corrupt": 0.01}]},
         "switch.quanta",
     ),
+    "min_rate_at_link_rate": (
+        {"transport": {"kind": "timely", "min_rate": "400 Gbps"}, "switch": {"kind": "pfc"}},
+        "transport.min_rate",
+    ),
     "missing_support": ({"transport.kind": "dctcp", "switch.kind": "drop-tail"}, "switch.kind"),
     "unused_setting": (
         {"topology": {"kind": "star", "hosts": 16}, "switch.forwarding": "ecmp"},

@@ -13,6 +13,8 @@ settings! {
         load_above_one: bool = true,
         /// The first retransmission timeout is below the round trip of an unloaded network: every packet is sent twice.
         timeout_below_round_trip: bool = true,
+        /// The least rate of a transport is not below the rate of a host's link: its flows never slow down there.
+        min_rate_at_link_rate: bool = true,
         /// The header of a data packet is larger than its payload.
         header_above_payload: bool = true,
         /// A trim leaves more than half of a full packet.

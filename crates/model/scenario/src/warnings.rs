@@ -9,9 +9,9 @@ use pullnet_config::{Origin, PathSettings, Reader, Shape, SubTable};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
 use pullnet_settings::Settings;
-use pullnet_topology::{LinkState, Port, Topology};
+use pullnet_topology::{LinkRef, LinkState, Port, Topology};
 use pullnet_transport::{Framing, Reliance};
-use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Picos, QueueSize};
 
 use crate::memory;
 use crate::scenario::Scenario;
@@ -64,6 +64,7 @@ impl Scenario {
         found.loads();
         for (path, carried) in found.transports() {
             found.timeout(&path, &carried.config);
+            found.min_rate(&path, &carried.config);
             found.header(&path, &carried.config);
             found.queues(&path, &carried.config);
             found.support(&carried.config);
@@ -151,6 +152,25 @@ impl<'a> Found<'a> {
                  are sent again although none was lost; use more"
             );
             self.add("timeout_below_round_trip", &format!("{path}.{key}"), message);
+        }
+    }
+
+    /// A flow whose least rate is the rate of its link, or more, does not slow down, whatever the network says.
+    fn min_rate(&mut self, path: &str, transport: &ProtocolConfig) {
+        let topology = &self.scenario.topology;
+        let text = transport.get("min_rate").unwrap_or_default();
+        let Ok(least) = text.trim_matches('"').parse::<BitsPerSec>() else { return };
+        let rate_of = |host: HostId| topology.link(LinkRef::Nic(host)).rate;
+        let Some(slowest) = topology.hosts.ids().min_by_key(|host| rate_of(*host)) else { return };
+        let rate = rate_of(slowest);
+        if least >= rate {
+            let message = format!(
+                "\"{least}\" is not below \"{rate}\", the rate of the link {}: its flows never slow down; use less, such as \
+                 \"{}\"",
+                topology.nic_name(slowest),
+                BitsPerSec::new(rate.get() / 100).unwrap_or(rate)
+            );
+            self.add("min_rate_at_link_rate", &format!("{path}.min_rate"), message);
         }
     }
 

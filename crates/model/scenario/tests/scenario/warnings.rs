@@ -191,6 +191,24 @@ fn a_pause_that_no_timer_ends_needs_links_that_lose_nothing() {
 }
 
 #[test]
+fn a_least_rate_at_the_rate_of_a_link_keeps_flows_from_slowing_down() {
+    let of = |kind: &str, rate: &str, least: &str| {
+        let topology = format!("{{ kind = \"star\", hosts = 4, link = {{ rate = \"{rate}\" }} }}");
+        let transport = format!("{{ kind = \"{kind}\", min_rate = \"{least}\" }}");
+        let switch = ("switch", "{ kind = \"drop-tail\" }");
+        let found = warned(&[("topology", &topology), ("transport", &transport), switch]);
+        found.into_iter().filter(|warning| warning.name == "min_rate_at_link_rate").collect::<Vec<_>>()
+    };
+    for kind in ["dcqcn", "rdma-dctcp", "timely", "hpcc"] {
+        let found = of(kind, "100 Mbps", "100 Mbps");
+        assert_eq!((found.len(), found[0].setting.as_str()), (1, "transport.min_rate"), "{kind}");
+        assert!(found[0].message.contains("use less, such as \"1 Mbps\""), "{}", found[0]);
+        assert_eq!(of(kind, "100 Mbps", "1 Gbps").len(), 1, "{kind}");
+        assert_eq!(of(kind, "100 Mbps", "99 Mbps"), [], "{kind}");
+    }
+}
+
+#[test]
 fn settings_that_nothing_uses_are_named() {
     let single = [("topology", "{ kind = \"star\", hosts = 4 }")];
     assert_eq!(warned(&single), [], "defaults are not anybody's settings");
@@ -253,7 +271,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 14);
+    assert_eq!(names.len(), 15);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")
