@@ -189,8 +189,12 @@ pub(crate) fn renewal(
     }
 }
 
-/// Every timeout of a transport has to run out before its flows give up, or one loss fails a flow.
+/// Every timeout of a transport has to run out before its flows give up, or one loss fails a flow. Hosts that make use of
+/// trimmed packets need no timeout for those: 100 s turns the timers off.
 pub(crate) fn patience(Transport { reader, carried, unread }: &Transport<'_>) {
+    if carried.config.hears_headers() {
+        return;
+    }
     let row = carried.config.entry();
     let time = |key: &str| carried.config.get(key)?.trim_matches('"').parse::<Picos>().ok();
     let Some(give_up) = time("give_up").filter(|_| !unread.contains(&"give_up")) else { return };

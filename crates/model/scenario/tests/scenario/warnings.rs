@@ -191,6 +191,11 @@ fn a_pause_that_no_timer_ends_needs_links_that_lose_nothing() {
 }
 
 #[test]
+fn hosts_that_hear_of_trimmed_packets_may_do_without_timers() {
+    assert_eq!(warned(&[("transport.timeout", "100 s")]), []);
+}
+
+#[test]
 fn a_least_rate_at_the_rate_of_a_link_keeps_flows_from_slowing_down() {
     let of = |kind: &str, rate: &str, least: &str| {
         let topology = format!("{{ kind = \"star\", hosts = 4, link = {{ rate = \"{rate}\" }} }}");
