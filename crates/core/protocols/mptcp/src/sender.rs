@@ -219,14 +219,12 @@ impl Sender {
         Some(data)
     }
 
-    /// Removes packets that have arrived from the front of the queue for reinjection.
+    /// Removes packets that have arrived from the queue for reinjection.
     fn prune(&mut self) {
-        while let Some((data, _)) = self.reinject.front().copied() {
-            if self.packet(data).is_some_and(|packet| !packet.arrived) {
-                return;
-            }
-            self.reinject.pop_front();
-        }
+        let Self { reinject, packets, first, .. } = self;
+        // Packets below `first` are gone, and their distance wraps past the end.
+        let packet = |data: u32| packets.get(data.wrapping_sub(*first) as usize);
+        reinject.retain(|(data, _)| packet(*data).is_some_and(|packet| !packet.arrived));
     }
 
     /// Visits the subflows whose limit on new packets changes, with the new limit: no limit while there is new data,
@@ -364,5 +362,34 @@ impl Sender {
             () if timed_out => Awaited::AcksAfterTimeout,
             () => Awaited::Acks,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pullnet_rng::Seed;
+    use pullnet_units::Bytes;
+
+    use super::*;
+    use crate::MptcpConfig;
+
+    #[test]
+    fn what_has_arrived_is_not_sent_again_wherever_it_stands_in_the_queue() {
+        let chance = &mut Seed(1).stream("test.transport", 1);
+        let flow = FlowSpec { size: Some(Bytes(5000)), paths: 8, ..FlowSpec::default() };
+        let rules = MptcpConfig { subflows: 2, ..MptcpConfig::default() }.multipath();
+        let mut sender = Sender::open(Instant::ZERO, &flow, (1000, 5, 100), &rules, chance);
+        sender.carriers.iter_mut().for_each(|carrier| carrier.phase = Phase::Established);
+        let next = |sender: &mut Sender, index, seq| sender.assign(Instant::ZERO, index, seq).unwrap().data;
+        let sent = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(index, seq)| next(&mut sender, index, seq));
+        assert_eq!(sent, [0, 1, 2, 3]);
+        // Packet 2 waits for subflow 1, and packet 3 behind it for subflow 0.
+        sender.stuck(0, 1);
+        sender.carriers[0].timeouts = 1;
+        sender.stuck(1, 1);
+        let acked = Subflow { first: 2, next: 2, window: 2.0, round_trip: None };
+        sender.update(1, &acked);
+        assert_eq!(next(&mut sender, 0, 2), 4, "packet 3 has arrived, and packet 2 is stuck here");
+        assert_eq!(next(&mut sender, 1, 2), 2);
     }
 }
