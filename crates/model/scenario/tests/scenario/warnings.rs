@@ -211,6 +211,9 @@ fn a_least_rate_at_the_rate_of_a_link_keeps_flows_from_slowing_down() {
         assert_eq!(of(kind, "100 Mbps", "1 Gbps").len(), 1, "{kind}");
         assert_eq!(of(kind, "100 Mbps", "99 Mbps"), [], "{kind}");
     }
+    let lossless = ("switch", "{ kind = \"pfc\" }");
+    let found = only(&[("transport", "{ kind = \"timely\", min_rate = \"400 Gbps\" }"), lossless]);
+    assert_eq!(found.name, "min_rate_at_link_rate");
 }
 
 #[test]
