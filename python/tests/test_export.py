@@ -90,6 +90,22 @@ def test_a_session_to_several_receivers_stays_one(tmp_path: Path) -> None:
     assert again.flows.select("src", "dst", "session").equals(result.flows.select("src", "dst", "session"))
 
 
+def test_senders_that_results_do_not_name_are_said(tmp_path: Path) -> None:
+    head, _, _ = TREE.replace('"ndp"', '"scdp"').partition("[[traffic]]")
+    (tmp_path / "list.csv").write_text("src,dst,bytes,start\n1,2,9000,0 s\n3;4;5,0,90000,0 s\n")
+    scenario = tmp_path / "joined.toml"
+    scenario.write_text(f'{head}[[traffic]]\nkind = "flows"\nfile = "list.csv"\n')
+    for name in ("a.csv", "a.cm", "a.txt"):
+        with pytest.raises(InputError) as refused:
+            pullnet.export_flows(pullnet.run(scenario), tmp_path / name)
+        said = "flow 1 has 3 senders, of which results name only the first, host 3; run the scenario of the result"
+        assert said in str(refused.value)
+    plain = pullnet.run(scenario, set={"traffic.0.parts": "plain"})
+    pullnet.export_flows(plain, tmp_path / "a.csv")
+    rows = [line.split(",")[:3] for line in (tmp_path / "a.csv").read_text().splitlines()[1:]]
+    assert rows == [["1", "2", "9000"], ["3", "0", "30000"], ["4", "0", "30000"], ["5", "0", "30000"]]
+
+
 def test_a_matrix_states_the_hosts_of_the_network(tmp_path: Path) -> None:
     pullnet.export_flows(pullnet.run(TREE, set={"traffic.0.hosts": "0,1"}), tmp_path / "flows.cm")
     assert (tmp_path / "flows.cm").read_text().startswith("Nodes 16\nConnections 2\n")

@@ -36,7 +36,8 @@ def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     A .csv file keeps all that a flow list can say; a session to several receivers is one line, of which `copies` of
     the block that reads it says how it is carried. A .cm file counts starts in picoseconds: read it with
     `start_unit = "ps"`. It keeps priorities, a .txt file not even these, and in both a session to several receivers is
-    a flow to each. A session with several senders is refused: no line of these files is one.
+    a flow to each. A session whose senders share one flow (`parts = "coded"`) is refused: results name only
+    the first of them.
     """
     file = Path(path)
     made = _FORMATS.get(file.suffix)
@@ -46,8 +47,12 @@ def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     flows = result.needed("flows", FLOWS)
     several = flows.filter(flows["senders"] > 1)
     if not several.is_empty():
-        flow = several["flow"][0]
-        raise InputError(f"{path}: flow {flow} has several senders, which no line says; leave such sessions out")
+        flow, senders, first = several.select("flow", "senders", "src").row(0)
+        raise InputError(
+            f"{path}: flow {flow} has {senders} senders, of which results name only the first, host {first}; run the "
+            "scenario of the result again instead, which makes the same flows, or export a run with "
+            '`parts = "plain"`, whose senders have a flow each'
+        )
     hosts = result.needed("hosts", HOSTS).height
     _write(file, "\n".join(made(flows.sort("start_ps", "flow"), hosts, str(path))) + "\n")
 
