@@ -1,11 +1,13 @@
 //! `[[traffic]]`: who sends what to whom, and when.
 
+use std::str::FromStr;
+
 use pullnet_config::{Kind, Reader, Shape, SubTable, shortened};
 use pullnet_protocols::{PROTOCOLS, ProtocolEntry};
 use pullnet_rng::Seed;
 use pullnet_settings::Settings;
 use pullnet_topology::{HostPeer, Topology};
-use pullnet_units::{BitsPerSec, HostId, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Instant, Picos};
 use pullnet_workload::{
     CheckedWorkload, Common, HostLayout, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec,
     WorkloadError, WorkloadSpec,
@@ -258,10 +260,17 @@ fn report_in(reader: &Reader<'_>, problem: &Fault) {
     }
 }
 
-/// Whether a value is shown as it was written: as text, or as a number.
+/// Whether `shown`, as it was written, says `value`: as text, a number, a size or a time.
 fn is_same(shown: &str, value: &str) -> bool {
-    let number = |text: &str| text.parse::<f64>().ok();
-    shown.trim_matches('"') == value || number(shown).is_some() && number(shown) == number(value)
+    let [shown, value] = [shown, value].map(|text| text.trim_matches('"').replace(' ', ""));
+    shown == value
+        || same::<f64>(&shown, &value)
+        || same::<Bytes>(&shown, &value)
+        || same::<Picos>(&shown, &value)
+}
+
+fn same<T: FromStr + PartialEq>(a: &str, b: &str) -> bool {
+    a.parse::<T>().is_ok_and(|a| b.parse().is_ok_and(|b: T| a == b))
 }
 
 /// The properties of `topology` that a workload needs.
