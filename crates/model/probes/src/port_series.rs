@@ -79,7 +79,7 @@ impl Probe for PortSeries {
         doc: "Queue, bytes, marks, trims and drops of single ports over time.",
         example: "interval = \"10 us\"",
     };
-    const DOC: &'static str = "One row per port and interval in which anything happened there; in between, numbers held stay as they are.";
+    const DOC: &'static str = "One row per port of a switch and interval in which anything happened there; in between, numbers held stay as they are.";
 
     type Settings = PortSeriesSettings;
     type Row = PortSeriesRow;
