@@ -28,7 +28,8 @@ settings! {
         /// Time from the start of one round to that of the next; by default a round begins when the one before is
         /// received whole.
         every: Option<Picos> = "" in "1 ps" => "10000000 s",
-        /// Pause between the end of a round and the start of the next.
+        /// Pause between the end of a round and the start of the next. None, and values below the least time of a packet on any
+        /// link, rounded down to a power of two of picoseconds, act like that: 1.048576 us where links have 10 Gb/s and 1 us.
         pause: Option<Picos> = "",
     }
 }
