@@ -8,6 +8,7 @@
 Simulations run in Rust; tables come back as Polars data frames whose columns carry their units.
 """
 
+from pullnet import _interrupted  # noqa: F401 - first, since it is about the imports below
 from pullnet._core import __version__
 from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError, PullnetWarning
 from pullnet.results.result import ColumnInfo, Result, load

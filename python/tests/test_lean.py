@@ -1,6 +1,8 @@
 """Modules that a run loads, and memory that it takes: little, to keep the memory for the network."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,32 @@ def test_a_small_run_takes_little_memory(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_run_of_100_000_flows_takes_less_than_100_mb(tmp_path: Path) -> None:
     assert peak_mb(100_000, tmp_path) < 100
+
+
+# A module that Python imports before all others: Ctrl-C comes when `MODULE` is looked for.
+CTRL_C = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "MODULE":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("module", ["pullnet.errors", "pullnet.cli.app"])
+@pytest.mark.parametrize("started", ["command", "module", "program"])
+def test_ctrl_c_while_the_command_is_imported(module: str, started: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(CTRL_C.replace("MODULE", module))
+    command = {
+        "command": [str(COMMAND), "--version"],
+        "module": [sys.executable, "-m", "pullnet", "--version"],
+        "program": [sys.executable, "-c", "import pullnet.cli"],
+    }[started]
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG_S, env=env)
+    if started == "program":
+        assert done.stderr.endswith("KeyboardInterrupt\n")  # a program decides for itself
+    else:
+        assert (done.returncode, done.stderr) == (130, "interrupted before the command began\n")
