@@ -111,6 +111,25 @@ def test_jobs_whose_settings_change_nothing_are_named(small: Path) -> None:
         pullnet.run_many(jobs, workers=1)
 
 
+def test_flows_of_a_list_that_start_after_the_end_are_named(pullnet: Pullnet, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("src,dst,bytes,start\n0,1,9000,0 s\n1,2,9000,1 ms\n2,3,9000,3 ms\n")
+    path = written(
+        tmp_path / "late.toml",
+        {"until": None, "limit": None, "duration": "1 ms", "traffic": [{"kind": "flows", "file": "list.csv"}]},
+    )
+    message = '2 flows are left out, the first at "1 ms", since the run ends at "1 ms"; use a duration above "3 ms"'
+    with pytest.warns(PullnetWarning, match="late_flows"):
+        result = run(path)
+    assert [(each.name, each.setting, each.message) for each in result.summary.warnings] == [
+        ("late_flows", "traffic.0.file", message)
+    ]
+    assert result.flows.height == 1
+    assert f"{message} [late_flows]" in pullnet("check", "late.toml").stderr
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(path, set={"duration": "4 ms"}).flows.height == 3
+
+
 # Settings of the small scenario that deserve one warning each, and the setting that it names.
 ENDS_EARLY: dict[str, object] = {"until": None, "limit": None, "duration": "60 us"}
 CAUSES: dict[str, tuple[dict[str, object], str]] = {
@@ -138,7 +157,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
         "switch.forwarding",
     ),
 }
-ELSEWHERE = {"load_above_one", "deadlock", "memory", "unchanged_result"}
+ELSEWHERE = {"load_above_one", "late_flows", "deadlock", "memory", "unchanged_result"}
 """Names that have tests of their own: their causes are no single setting."""
 AFTER_THE_RUN = {"unfinished_flows", "no_flows", "deadlock", "unchanged_result"}
 

@@ -11,6 +11,8 @@ settings! {
         deadlock: bool = true,
         /// Traffic offers more than the links of its senders carry: queues grow until the run ends.
         load_above_one: bool = true,
+        /// Flows of a list are to start when the run has ended: they are left out.
+        late_flows: bool = true,
         /// The first retransmission timeout is below the round trip of an unloaded network: every packet is sent twice.
         timeout_below_round_trip: bool = true,
         /// The least rate of a transport is not below the rate of a host's link: its flows never slow down there.

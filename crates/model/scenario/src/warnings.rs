@@ -12,9 +12,10 @@ use pullnet_settings::Settings;
 use pullnet_topology::{LinkRef, LinkState, Port, Topology};
 use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Picos, QueueSize};
+use pullnet_workload::Late;
 
 use crate::memory;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Stop};
 use crate::topology_kind::FabricSettings;
 use crate::transport::CarriedBy;
 use crate::warning_settings::WarningSettings;
@@ -62,6 +63,7 @@ impl Scenario {
     pub fn warnings(&self, available: Option<Bytes>) -> Vec<Warning> {
         let mut found = Found { scenario: self, list: Vec::new() };
         found.loads();
+        found.late();
         for (path, carried) in found.transports() {
             found.timeout(&path, &carried.config);
             found.min_rate(&path, &carried.config);
@@ -137,6 +139,25 @@ impl<'a> Found<'a> {
                               times depend on its length; use less than 1";
                 self.add("load_above_one", &setting, format!("{load} {reason}"));
             }
+        }
+    }
+
+    /// Flows whose stated start is not before the end of the run.
+    fn late(&mut self) {
+        let Scenario { stop, workload, .. } = self.scenario;
+        let (end, key) = match *stop {
+            Stop::At(end) => (end, "duration"),
+            Stop::FlowsDone { limit } => (limit, "limit"),
+        };
+        for number in 0..workload.blocks() {
+            let Some(Late { flows, first, last }) = workload.late(number, end) else { continue };
+            let [end, first, last] = [end, first, last].map(|at| Picos(at.0));
+            let who = if flows == 1 { "flow is" } else { "flows are" };
+            let message = format!(
+                "{flows} {who} left out, the first at \"{first}\", since the run ends at \"{end}\"; use a {key} above \
+                 \"{last}\""
+            );
+            self.add("late_flows", &format!("traffic.{number}.file"), message);
         }
     }
 

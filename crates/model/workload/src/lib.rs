@@ -57,7 +57,7 @@ pub use import::{
     ScriptFlow, StartUnit, Trigger, TriggerKind, VolumeList, parse_flow_list, parse_hpcc_flows, parse_matrix,
     parse_volumes,
 };
-pub use pattern::{Ends, Pattern, Traffic};
+pub use pattern::{Ends, Late, Pattern, Traffic};
 pub use patterns::*;
 pub use scene::{Noted, Scene};
 pub use shipped::{SHIPPED, Shipped};

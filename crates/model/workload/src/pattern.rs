@@ -104,6 +104,17 @@ impl Clone for Box<dyn Pattern> {
     }
 }
 
+/// Flows that a run ends too early for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Late {
+    /// How many.
+    pub flows: u64,
+    /// When the first of them would start.
+    pub first: Instant,
+    /// When the last of them would start.
+    pub last: Instant,
+}
+
 /// The traffic of a block during a run. It plans flows at the beginning, when one of its flows starts and when one ends.
 pub trait Traffic: Copied + Send + Sync {
     /// Plans the first flows. Flows that depend on earlier ones are planned from [`Traffic::started`].
@@ -112,6 +123,11 @@ pub trait Traffic: Copied + Send + Sync {
     /// Approximate number of flows that start before `end`, if that does not depend on how long flows take.
     fn expected(&self, _end: Instant) -> f64 {
         0.0
+    }
+
+    /// Flows with a stated time of start that is not before `end`; `None` if there are none.
+    fn late(&self, _end: Instant) -> Option<Late> {
+        None
     }
 
     /// Kinds of its sessions that not every transport can carry.

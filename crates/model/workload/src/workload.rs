@@ -10,7 +10,7 @@ use crate::common::Coflow;
 use crate::error::WorkloadError;
 use crate::flow::{Completion, FlowStart, Instruction, Prepared};
 use crate::host_layout::HostLayout;
-use crate::pattern::Traffic;
+use crate::pattern::{Late, Traffic};
 use crate::spec::WorkloadSpec;
 
 /// The property that flows of one block share if they are one coflow.
@@ -145,6 +145,11 @@ impl CheckedWorkload {
             let joins = block.traffic.joins();
             joins.multicast || joins.sources
         })
+    }
+
+    /// The flows of block `number` with a stated time of start that is not before `end`.
+    pub fn late(&self, number: usize, end: Instant) -> Option<Late> {
+        self.blocks.get(number)?.traffic.late(end)
     }
 
     /// About how many flows start before `end`, of the patterns whose number of flows does not depend on how long flows take.

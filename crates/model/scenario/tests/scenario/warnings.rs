@@ -96,6 +96,37 @@ fn a_load_above_one_is_no_steady_state() {
 }
 
 #[test]
+fn flows_of_a_list_that_start_after_the_run() {
+    let text = BASE.replace("kind = \"permutation\"", "kind = \"flows\"\nfile = \"a.csv\"");
+    let of = |lines: &str, set: &[(&str, &str)]| {
+        let list = format!("src,dst,bytes,start\n0,1,9000,0 s\n{lines}");
+        let files = BTreeMap::from([("a.csv".to_owned(), list.into_bytes())]);
+        let set: Vec<_> = set.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+        let found = compile("a.toml", &text, &set, &files).expect("it has no errors").warnings(None);
+        found
+            .iter()
+            .filter(|warning| warning.name == "late_flows")
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("1,2,9000,999999 ns\n", &[]), [""; 0]);
+    let one = "a.toml:7:8: traffic.0.file: 1 flow is left out, the first at \"1 ms\", since the run ends at \"1 ms\"; use a \
+               duration above \"1 ms\" [late_flows]";
+    assert_eq!(of("1,2,9000,1 ms\n", &[]), [one]);
+    let three = "a.toml:7:8: traffic.0.file: 3 flows are left out, the first at \"2 ms\", since the run ends at \"1 ms\"; use a \
+                 duration above \"5 ms\" [late_flows]";
+    let lines = "1,2,9000,5 ms\n3,2,9000,3 ms\n2,1,9000,2 ms\n";
+    assert_eq!(of(lines, &[]), [three]);
+    assert_eq!(of(lines, &[("duration", "6 ms")]), [""; 0]);
+    assert_eq!(of(lines, &[("warnings.late_flows", "false")]), [""; 0]);
+    // The start of a block counts, and so do all receivers of a chain, of which the first alone has a time.
+    assert_eq!(of("", &[("traffic.0.start", "999 us")]), [""; 0]);
+    assert!(of("0,1;2;3,9000,2 ms\n", &[("traffic.0.copies", "chain")])[0].contains(" 3 flows are left out"));
+    let coded = [("transport.kind", "scdp"), ("traffic.0.parts", "coded")];
+    assert!(of("1;2;3,0,9000,2 ms\n", &coded)[0].contains(" 1 flow is left out"));
+}
+
+#[test]
 fn a_timeout_is_above_the_round_trip() {
     let found = only(&[("transport.timeout", "20 us")]);
     assert_eq!((found.name, found.place.as_str()), ("timeout_below_round_trip", "--set"));
@@ -279,7 +310,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 15);
+    assert_eq!(names.len(), 16);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")

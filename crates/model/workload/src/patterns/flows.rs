@@ -12,7 +12,7 @@ use crate::import::{
     Begin, Counts, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit,
     TriggerKind, fired, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
-use crate::pattern::{Ends, Pattern, Traffic};
+use crate::pattern::{Ends, Late, Pattern, Traffic};
 use crate::scene::{Noted, Scene};
 use crate::sizes::FileName;
 
@@ -298,6 +298,19 @@ impl Scripted {
 }
 
 impl Traffic for Scripted {
+    fn late(&self, end: Instant) -> Option<Late> {
+        let late = &self.timed[self.timed.partition_point(|(at, _)| *at < end)..];
+        let ((first, _), (last, _)) = (*late.first()?, *late.last()?);
+        // Several senders whose symbols are joined are one flow; a chain is as many as it has receivers.
+        let is_joined = |lane: u32| {
+            let part = self.flows[lane as usize].part;
+            part.is_some_and(|part| part.join == Join::Sources && part.index > 0)
+        };
+        let lanes = late.iter().map(|(_, lane)| *lane).filter(|lane| !is_joined(*lane));
+        let flows = lanes.map(|lane| 1 + self.chain(lane.into()).len() as u64).sum();
+        Some(Late { flows, first, last })
+    }
+
     fn joins(&self) -> Joins {
         let mut joins = Joins::default();
         for part in self.flows.iter().filter_map(|flow| flow.part) {
