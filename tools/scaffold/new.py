@@ -199,7 +199,9 @@ def discipline(plan: Plan) -> None:
     listed = f"{crate}/src/switch.rs"
     plan.edit(
         listed,
-        sorted_line("BitsPerSec, Bytes, Picos, QueueSize};\n", f"use crate::{name.snake}::{name.camel}Config;", r"use crate::"),
+        sorted_line(
+            "BitsPerSec, Bytes, Picos, QueueSize};\n", f"use crate::{name.snake}::{name.camel}Config;", r"use crate::"
+        ),
     )
     plan.edit(listed, last_in_list("\nswitches! {", f"\n{row}"))
 
