@@ -55,7 +55,7 @@ impl Inflight {
             let sent = after.sent_since(before) as f64 * 8.0 / time.as_secs_f64();
             (waiting / full + sent / after.rate(), time)
         };
-        // Two packets that leave a port within a nanosecond say nothing of its rate.
+        // Two packets that leave a port within a nanosecond say nothing of its rate, nor does a packet that was overtaken.
         let known = before.iter().zip(after).filter(|(before, after)| after.time_since(before) > Picos::ZERO);
         known.map(utilization).max_by(|one, other| one.0.total_cmp(&other.0))
     }

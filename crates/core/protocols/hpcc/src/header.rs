@@ -58,9 +58,11 @@ impl Record {
         }
     }
 
-    /// Time since `earlier`, a record of the same port.
+    /// Time since `earlier`, a record of the same port; none if this one is the older of the two. The clock wraps after
+    /// 4.3 s: what lies more than half of that ahead is taken to lie behind.
     pub fn time_since(&self, earlier: &Self) -> Picos {
-        Picos(u64::from(self.time.wrapping_sub(earlier.time)) * 1000)
+        let nanos = self.time.wrapping_sub(earlier.time) as i32;
+        Picos(nanos.max(0) as u64 * 1000)
     }
 
     /// Bytes sent since `earlier`, a record of the same port.

@@ -152,3 +152,13 @@ fn a_path_that_is_too_long_fails_the_flow() {
     flow.ack(0, &[port(0, 0, 0); MOST_HOPS + 1]);
     assert!(flow.control.failure().is_some_and(|reason| reason.as_str().contains("more switches")));
 }
+
+#[test]
+fn a_record_that_is_older_than_the_last_one_is_no_sample() {
+    let mut flow = Flow::new(|_| {});
+    flow.ack(0, &[port(10, FULL, 0)]);
+    near(flow.ack(0, &[port(20, 2 * FULL, 0)]), 95.04);
+    // It left 5 us before the one above, and was overtaken by it.
+    near(flow.ack(0, &[port(15, FULL + FULL / 2, 0)]), 95.04);
+    near(flow.ack(0, &[port(30, 3 * FULL, 0)]), 95.04 * 0.95 + 0.04);
+}
