@@ -15,7 +15,6 @@ use crate::hosts::HostView;
 use crate::line::Line;
 use crate::losses::Losses;
 use crate::network::Network;
-use crate::packet::Packet;
 use crate::ports::PortView;
 use crate::series::{self, HeldSum};
 use crate::shard::Shard;
@@ -162,14 +161,11 @@ fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
 
 /// Packets sent as data that are in flight or wait in a queue.
 fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
-    let mut in_flight = 0;
-    for shard in shards {
-        let count = &mut |packet: &Packet<W>| in_flight += u64::from(packet.was_data());
-        shard.hosts.packets(count);
-        shard.ports.packets(count);
-        shard.out.packets().for_each(count);
-    }
-    in_flight
+    let of_shard = |shard: &Shard<W>| {
+        let between = shard.out.packets().filter(|packet| packet.was_data()).count() as u64;
+        shard.hosts.data_in_flight() + shard.ports.data_in_flight() + between
+    };
+    shards.iter().map(of_shard).sum()
 }
 
 /// NICs in order of their hosts, then ports in order of their numbers. The rows of ports come into being once the hosts are gone:

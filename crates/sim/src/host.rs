@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use std::collections::VecDeque;
 
 use pullnet_probes::{Seen, Watches};
-use pullnet_qdisc::{Item, Ring};
+use pullnet_qdisc::Ring;
 use pullnet_session::{
     Application, HostCounts, HostLog, News, Report, conn_of, flow_of, packet_received, packet_sent,
 };
@@ -90,9 +90,8 @@ pub struct Host<W, T> {
     starts: VecDeque<FlowStart>,
     /// Starts flows by itself; `None` if it never had to.
     application: Option<Box<Application>>,
-    /// A packet that the transport has sent, of a priority that the switch has paused; in the form of the engine and in that of
-    /// the transport.
-    held_back: Option<(Packet<W>, Transmit<Packed<W>>)>,
+    /// A packet that the transport has sent, of a priority that the switch has paused.
+    held_back: Option<Transmit<Packed<W>>>,
 }
 
 /// Words of the headers of a transport.
@@ -356,9 +355,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if cx.env.net.sends_specially {
             return self.transmit_specially(cx, now);
         }
-        match self.next_packet(cx, now) {
-            Some((packet, sent)) => {
-                self.note_departure(cx, now, &sent);
+        match self.poll(cx.env.net, now) {
+            Some(sent) => {
+                let packet = self.depart(cx, now, &sent);
                 self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
             }
             None => self.ready_at = Instant::NEVER,
@@ -371,15 +370,14 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     #[inline(never)]
     fn transmit_specially(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         self.line.change(now);
-        let packet = self.held_back.take().or_else(|| self.next_packet(cx, now));
-        let paused = |packet: &Packet<W>| self.line.pause.here >> packet.priority() & 1 != 0;
-        match packet {
-            Some((packet, sent)) if paused(&packet) => {
-                self.held_back = Some((packet, sent));
+        let sent = self.held_back.take().or_else(|| self.poll(cx.env.net, now));
+        match sent {
+            Some(sent) if self.line.pause.here >> sent.priority & 1 != 0 => {
+                self.held_back = Some(sent);
                 self.ready_at = self.line.next_change();
             }
-            Some((packet, sent)) => {
-                self.note_departure(cx, now, &sent);
+            Some(sent) => {
+                let packet = self.depart(cx, now, &sent);
                 let before = LineState::of(&self.line);
                 self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
                 let line = (&self.line, before);
@@ -390,27 +388,23 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// The next packet of the transport, in the form of the engine and in that of the transport.
+    /// The next packet of the transport.
     #[inline(always)]
-    fn next_packet(
-        &mut self,
-        cx: &mut HostContext<'_, W>,
-        now: Instant,
-    ) -> Option<(Packet<W>, Transmit<Packed<W>>)> {
+    fn poll(&mut self, net: &Network<W>, now: Instant) -> Option<Transmit<Packed<W>>> {
         let sent = self.transport.poll_transmit(now)?;
         self.counts.data_sent += u64::from(sent.class == Class::Data);
         self.counts.retransmitted += u64::from(sent.again);
-        self.check_departure(cx.env.net, &sent);
-        let label = self.label(cx.env.net, &sent);
-        Some((Packet::new(self.addr, sent.to, Sent::of(&sent, label), sent.header), sent))
+        self.check_departure(net, &sent);
+        Some(sent)
     }
 
-    /// Records that the first bit of a packet leaves, where that is watched.
+    /// Returns a packet as the engine carries it. Its first bit leaves now, which is recorded where packets are watched.
     #[inline(always)]
-    fn note_departure(&self, cx: &mut HostContext<'_, W>, now: Instant, sent: &Transmit<Packed<W>>) {
+    fn depart(&self, cx: &mut HostContext<'_, W>, now: Instant, sent: &Transmit<Packed<W>>) -> Packet<W> {
         if cx.env.net.watches.any(Watches::SENT) {
             self.log_departure(cx, now, sent);
         }
+        Packet::new(self.addr, sent.to, Sent::of(sent, self.label(cx.env.net, sent)), sent.header)
     }
 
     /// The label of a packet's path; for a group it is the number of a tree.
@@ -497,9 +491,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         &self.transport
     }
 
-    /// Visits every packet that is on its way here.
-    pub fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.inbox.iter().chain(self.held_back.iter().map(|(packet, _)| packet)).for_each(visit);
+    /// Packets sent as data that are on their way here or held back here.
+    pub fn data_in_flight(&self) -> u64 {
+        let here = self.inbox.iter().filter(|packet| packet.was_data()).count();
+        here as u64 + u64::from(self.held_back.as_ref().is_some_and(|sent| sent.class == Class::Data))
     }
 }
 

@@ -16,7 +16,6 @@ use crate::huge_pages;
 use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::{Emission, Outbox};
-use crate::packet::Packet;
 use crate::port::Env;
 use crate::prefetch::Places;
 use crate::process::{ProcessId, Processes};
@@ -175,8 +174,8 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
         self.range
     }
 
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.hosts.iter().for_each(|host| host.packets(visit));
+    fn data_in_flight(&self) -> u64 {
+        self.hosts.iter().map(Host::data_in_flight).sum()
     }
 }
 

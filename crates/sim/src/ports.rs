@@ -311,8 +311,11 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
         self.range
     }
 
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.ports.iter().for_each(|port| port.packets(visit));
+    fn data_in_flight(&self) -> u64 {
+        let mut data = 0;
+        let count = &mut |packet: &Packet<W>| data += u64::from(packet.was_data());
+        self.ports.iter().for_each(|port| port.packets(count));
+        data
     }
 }
 

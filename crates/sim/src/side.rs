@@ -5,7 +5,6 @@ use pullnet_transport::Words;
 use crate::clock::Window;
 use crate::network::Network;
 use crate::outbox::Emission;
-use crate::packet::Packet;
 use crate::port::Env;
 use crate::process::Processes;
 
@@ -29,6 +28,6 @@ pub trait Side<W: Words>: Send {
     fn next_busy(&mut self, window: u64) -> u64;
     /// Its processes.
     fn range(&self) -> Processes;
-    /// Visits every packet on its way to a process or waiting there.
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
+    /// Packets sent as data that are on their way to a process or wait there.
+    fn data_in_flight(&self) -> u64;
 }
