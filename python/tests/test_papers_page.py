@@ -1,6 +1,7 @@
 """The page of a reproduction: figures in pairs, verdicts with reasons, and readable wherever it is opened."""
 
 import re
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +124,10 @@ def test_a_picture_of_thirty_lines_is_drawn_without_a_warning(recwarn: pytest.Wa
     many = {f"setting {number}, 2000/s": [(0.0, 1.0), (1.0, float(number))] for number in range(30)}
     assert beside.of_picture(replace(CURVE, ours=many, paper={})).ours
     assert not recwarn.list
+
+
+def test_both_panels_of_a_pair_are_of_one_size_however_many_lines_each_has() -> None:
+    many = {f"setting {number}": [(0.0, 1.0), (1.0, float(number))] for number in range(30)}
+    pair = beside.of_picture(replace(CURVE, ours=many))
+    sizes = {struct.unpack(">II", panel[16:24]) for panel in (pair.ours, pair.paper)}
+    assert len(sizes) == 1, "the size stands in the header of a PNG"

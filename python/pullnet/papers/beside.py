@@ -55,7 +55,7 @@ def of_picture(picture: Picture) -> Pair:
             _frame(axes, picture.x, across, log=picture.log)
             axes.set(ylabel=picture.y, ylim=up, yscale="log" if picture.log_y else "linear")
 
-        return _png(fill, lines=len(series))
+        return _png(fill, lines=max(len(picture.ours), len(picture.paper)))
 
     names = ", ".join(name for name in picture.ours if name) or "one series"
     alt = f"{picture.title}: {picture.y or 'value'} against {picture.x or 'what is varied'}; {names}"

@@ -27,7 +27,7 @@ FLOWS: Kinds = {
 """What a list of flows is made of."""
 
 HOSTS: Kinds = {"host": int}
-"""What the number of hosts is taken from."""
+"""Columns of the hosts, to count them."""
 
 HOPS: Kinds = {
     "flow": int,

@@ -33,8 +33,8 @@ def export_topology(
 def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     """Write the flows of a run, with the times at which they started: .csv (flow list), .cm (htsim) or .txt (HPCC).
 
-    A .csv file keeps all that a flow list can say; a session to several receivers is one line, of which `copies` of
-    the block that reads it says how it is carried. A .cm file counts starts in picoseconds: read it with
+    A .csv file keeps all that a flow list can say; a session to several receivers is one line, and
+    `copies` of the block that reads it says how it is carried. A .cm file counts starts in picoseconds: read it with
     `start_unit = "ps"`. It keeps priorities, a .txt file not even these, and in both a session to several receivers is
     a flow to each. A session whose senders share one flow (`parts = "coded"`) is refused: results name only
     the first of them.

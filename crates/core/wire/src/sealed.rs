@@ -22,8 +22,8 @@ const NEWEST: usize = 30;
 const COUNTER: usize = 32;
 const SALT: usize = 36;
 const SIGNED: usize = SEALED_HEADER - AUTHENTICATOR;
-/// Bytes at the start of the header that authenticators cover. What follows them, and the addresses, make the nonce and the
-/// key, so that no cipher is right for others.
+/// Bytes at the start of the header that authenticators cover. The counter and the salt behind them, and the addresses,
+/// determine nonce and key, so that a changed one fails authentication, too.
 pub const COVERED: usize = COUNTER;
 
 /// Under which key a packet is, and what is never the same for two packets under one key.
@@ -149,7 +149,7 @@ pub fn emit_sealed(
     covered[EPOCH..NEWEST].copy_from_slice(&seal.epoch.to_be_bytes());
     covered[NEWEST..COUNTER].copy_from_slice(&seal.newest.to_be_bytes());
     let refused = EmitError::Cipher(payload.len());
-    // Copied after it was signed: by then the processor has written the fields, of which each is smaller than a load.
+    // The header is signed before it is copied: loads of 16 B right behind stores of single fields stall.
     let authenticator = lock.sign(seal, &covered).ok_or(refused)?;
     body[..COUNTER].copy_from_slice(&covered);
     body[COUNTER..SALT].copy_from_slice(&seal.counter.to_be_bytes());

@@ -118,7 +118,7 @@ fn a_file_is_read_again_as_a_whole_or_not_at_all() {
     let start = format!("log = \"info\"\nmetrics = {metrics:?}\n");
     let daemon = place.start(&start);
     let stack = daemon.stack();
-    // Who may connect cannot be changed any more, and so nothing else is.
+    // The list of users cannot be changed any more, and so nothing else is.
     std::fs::remove_file(daemon.socket()).unwrap();
     daemon.configure(&format!("{start}[limits]\nstreams = 1\nstreams_per_application = 1\n"));
     daemon.signal("HUP");

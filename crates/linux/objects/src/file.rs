@@ -151,7 +151,8 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 
-/// Size and BLAKE3 of a file. That may take minutes: `goes_on` is asked for every [`CHUNK`] bytes.
+/// Size and BLAKE3 of a file. Reading may take minutes; it ends early when `goes_on`, called for every [`CHUNK`] bytes,
+/// returns false.
 ///
 /// # Errors
 /// If it cannot be read; [`io::ErrorKind::Interrupted`] once `goes_on` says no.
@@ -169,7 +170,8 @@ pub fn hash(mut file: &File, goes_on: &mut dyn FnMut() -> bool) -> io::Result<(u
     Err(io::ErrorKind::Interrupted.into())
 }
 
-/// Version of a file: inode number, length, and the times of its last change, of which a program can set the first at will.
+/// Version of a file: inode number, length, and the times of its last change. Programs can set the modification time at
+/// will, but not the change time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Version(u64, u64, [(i64, i64); 2]);
 

@@ -19,7 +19,7 @@ use crate::report::{HostReport, Report};
 const GATHER: Picos = Picos::from_millis(1000);
 /// Time in which a store answers; it may have to read the whole object for its hash.
 const ANSWER: Picos = Picos::from_secs(60);
-/// What is said of a store that takes longer.
+/// The error of a store that takes longer.
 const UNANSWERED: &str = "it took the question and did not answer within 60 s; if it reads a large object for its hash, try again later: \
                           it remembers the hash";
 /// Time without any symbol after which the sources count as dead: twice the time after which they give up.

@@ -176,7 +176,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A flow whose least rate is the rate of its link, or more, does not slow down, whatever the network says.
+    /// Flows cannot slow down if their `min_rate` is the rate of the link or more.
     fn min_rate(&mut self, path: &str, transport: &ProtocolConfig) {
         let topology = &self.scenario.topology;
         let text = transport.get("min_rate").unwrap_or_default();

@@ -54,7 +54,7 @@ fn every_timeout_of_a_patient_sender_is_explained_by_a_dropped_header() {
     assert!(all > 50 && unexplained == 0, "{unexplained} of {all}");
 }
 
-/// Eight TCP flows burst into a switch whose queue for eight packets trims. Those who cannot use headers lose what is trimmed.
+/// Eight TCP flows burst into a switch whose queue for eight packets trims. A transport that cannot use headers loses every trimmed packet.
 fn trimmed(nack: bool) -> RunRecord {
     let text = format!(
         "until = \"all flows done\"\nlimit = \"20 s\"\n\

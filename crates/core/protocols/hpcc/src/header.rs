@@ -58,8 +58,8 @@ impl Record {
         }
     }
 
-    /// Time since `earlier`, a record of the same port; none if this one is the older of the two. The clock wraps after
-    /// 4.3 s: what lies more than half of that ahead is taken to lie behind.
+    /// Time since `earlier`, a record of the same port; zero if this record is older. The clock wraps after 4.3 s, and a
+    /// difference above half of that counts as negative.
     pub fn time_since(&self, earlier: &Self) -> Picos {
         let nanos = self.time.wrapping_sub(earlier.time) as i32;
         Picos(nanos.max(0) as u64 * 1000)

@@ -188,7 +188,7 @@ fn a_flow_fails_that_its_receiver_has_forgotten() {
     let reason = FailureReason::Forgotten;
     assert_eq!(s.reported().last(), Some(&Event::Failed { to: THERE, conn: CONN, reason, counts }));
 
-    // With go-back-N it asks for the first packet, which the sender does not have any more: that is no answer to others.
+    // With go-back-N the receiver requests the first packet, which the sender has dropped by now. Such answers are no sign of life.
     let quick = RoceConfig { give_up: Picos::from_millis(10), ..config(Recovery::GoBackN) };
     let mut s = host(&quick);
     s.opens(flow(2)).at(us(1)).sends([data(0), last(1)]);

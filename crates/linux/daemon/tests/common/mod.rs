@@ -25,7 +25,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct Daemon {
     pub child: Child,
     pub address: SocketAddr,
-    /// What it has logged until it served.
+    /// Lines that it logged until it served.
     pub at_start: String,
     folder: PathBuf,
     lines: Arc<Mutex<Vec<String>>>,

@@ -119,7 +119,7 @@ fn flows_of_a_list_that_start_after_the_run() {
     assert_eq!(of(lines, &[]), [three]);
     assert_eq!(of(lines, &[("duration", "6 ms")]), [""; 0]);
     assert_eq!(of(lines, &[("warnings.late_flows", "false")]), [""; 0]);
-    // The start of a block counts, and so do all receivers of a chain, of which the first alone has a time.
+    // The start of a block counts. All receivers of a chain count, although only the first has a time.
     assert_eq!(of("", &[("traffic.0.start", "999 us")]), [""; 0]);
     assert!(of("0,1;2;3,9000,2 ms\n", &[("traffic.0.copies", "chain")])[0].contains(" 3 flows are left out"));
     let coded = [("transport.kind", "scdp"), ("traffic.0.parts", "coded")];
