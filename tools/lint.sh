@@ -27,9 +27,11 @@ text() {
     step .venv/bin/python tools/lengths.py
 }
 
+# Types, and whether the stubs and docs/results.md agree with the core.
 types() {
     step .venv/bin/mypy --no-error-summary
     step .venv/bin/python -m mypy.stubtest --concise pullnet._core
+    step .venv/bin/python tools/results_doc.py --check
 }
 
 compiled() {

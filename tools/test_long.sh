@@ -37,7 +37,6 @@ rust() {
 }
 
 python() {
-    step .venv/bin/python tools/results_doc.py --check
     step .venv/bin/pytest -m long --numprocesses 2 --dist loadgroup --durations 12
 }
 
