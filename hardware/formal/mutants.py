@@ -111,6 +111,45 @@ MUTANTS = [
         "(order.to_queue & enqueue_ready) != 0;",
         "1'b1;",
     ),
+    (
+        "ingress",
+        "takes beats without room for those on their way",
+        "beats < ($clog2(DEPTH) + 1)'(DEPTH - ON_THE_WAY)",
+        "beats < ($clog2(DEPTH) + 1)'(DEPTH)",
+    ),
+    (
+        "ingress",
+        "asks while the cell before has two more beats",
+        "ending = after <= B'(1);",
+        "ending = after <= B'(2);",
+    ),
+    (
+        "ingress",
+        "begins again without a first cell",
+        "waiting > ($clog2(CELLS) + 1)'(1) && have_spare\n",
+        "waiting > ($clog2(CELLS) + 1)'(1)\n",
+    ),
+    (
+        "ingress",
+        "gives two frames one payload",
+        "have_body <= have_body ? !(place && body_used) : body_valid;",
+        "have_body <= have_body || body_valid;",
+    ),
+    (
+        "ingress",
+        "places a frame at the end of each cell",
+        "place = last_of_cell && ends_frame;",
+        "place = last_of_cell;",
+    ),
+    ("parser", "makes a ticket for each beat", "out_valid <= valid5 && last5 && !rst;", "out_valid <= valid5 && !rst;"),
+    ("parser", "counts bytes that do not belong to the frame", "* 14'(W / 8)) - len_t'(empty);", "* 14'(W / 8));"),
+    (
+        "parser",
+        "believes an IP header that ends behind the frame",
+        "ip3 = (top3.v4 || top3.v6) && len_t'({top3.next, 2'b10}) <= top3.len;",
+        "ip3 = top3.v4 || top3.v6;",
+    ),
+    ("parser", "trims headers that do not fit into a cell", "ours4 && least4 <= len_t'(MAX_HEADERS) && ", "ours4 && "),
 ]
 
 

@@ -4,7 +4,10 @@ module ingress
 #(
     parameter int W = 128,
     parameter int DEPTH = 256,  // beats that may wait
-    parameter int BANKS = beats_of_cell(W)
+    parameter int CELLS = 64,  // cells that may wait
+    parameter int TICKETS = 32,  // frames that may wait
+    parameter int BANKS = beats_of_cell(W),
+    parameter int BODY_CELLS = body_cells(W)
 ) (
     input logic clk,
     input logic rst,
@@ -34,8 +37,6 @@ module ingress
     output ticket_t out
 );
   localparam int B = $clog2(BANKS);
-  localparam int BODY_CELLS = body_cells(W);
-  localparam int TICKETS = 32;
 
   // Streams in, from a register.
   logic in_valid, in_ready, in_last, in_wrong;
@@ -49,7 +50,6 @@ module ingress
   // A frame is taken in only if its ticket will find room, so the parser needs no way to say stop. What says so comes from a
   // register, and what is taken goes into one: the beats on their way need room too.
   localparam int ON_THE_WAY = 4;
-  localparam int CELLS = 64;  // cells that may wait
   logic [5:0] tickets;
   logic [$clog2(DEPTH):0] beats;
   logic [$clog2(CELLS):0] waiting;
@@ -187,5 +187,8 @@ module ingress
     if (!rst && cell_in) assert (cell_ready);
     if (!rst && begin_grant) assert (asks && !busy && cell_valid && (number == 0 ? have_head : have_body));
   end
+`endif
+`ifdef FORMAL_LARGE
+  `include "ingress_props.svh"
 `endif
 endmodule

@@ -243,4 +243,8 @@ module parser
     out <= ticket5;
     out.frame.sum <= fold(sum5);
   end
+
+`ifdef FORMAL
+  `include "parser_props.svh"
+`endif
 endmodule
