@@ -145,7 +145,7 @@ def test_an_interface_may_go_and_come_back(config: Path, namespace: str, tmp_pat
         ('port="a"; rate="2 Gbps"', 'fault, setting 2: rate: "2 Gbps" is no slower than the port, which has 1 Gbps'),
         ('port="z"; loss=0.5', 'fault, setting 1: port: "z" is no port'),
         ('port="a"; loss=.5', "fault, setting 2: is not TOML"),
-        ('port="a"', "fault: says not what goes wrong"),
+        ('port="a"', "fault: does not say what goes wrong"),
     ],
 )
 def test_an_error_of_a_fault_is_told_with_its_place_in_the_argument(
@@ -157,6 +157,40 @@ def test_an_error_of_a_fault_is_told_with_its_place_in_the_argument(
         assert (told.returncode, what in told.stderr) == (2, True), told.stderr
         ask(control, {"do": "stop"})
         result_of(process)
+
+
+@needs_namespaces
+def test_tcp_of_the_kernel_crosses_and_what_is_not_cut_into_segments_is_told(
+    config: Path, namespace: str, tmp_path: Path
+) -> None:
+    # Over veth no network card finishes checksums or cuts segments.
+    other, control, data = f"{namespace}-b", tmp_path / "control", os.urandom(30_000)
+    kernel.add(other)
+    try:
+        kernel.ip(["-n", namespace], [f"link set dev b1 netns {other}", "address add 10.78.0.1/24 dev a1"])
+        kernel.ip(["-n", other], ["link set dev b1 up", "address add 10.78.0.2/24 dev b1"])
+        with running(namespace, config, control) as process:
+            with kernel.inside(other):
+                listener = socket.create_server(("10.78.0.2", 0))
+            with kernel.inside(namespace):
+                sender = socket.create_connection(listener.getsockname(), WATCHDOG_S)
+            with listener, sender, listener.accept()[0] as receiver:
+                sender.sendall(data)
+                sender.shutdown(socket.SHUT_WR)
+                receiver.settimeout(WATCHDOG_S)
+                assert b"".join(iter(lambda: receiver.recv(65536), b"")) == data
+            before = ports_of(control)["a"]
+            shown = pullnet("tell", str(control), "status").stdout
+            after = ports_of(control)["a"]
+            ask(control, {"do": "stop"})
+            result_of(process)
+    finally:
+        kernel.delete(other)
+    lost = before["interface"]["joined"]
+    assert lost > 0
+    assert f"a: {lost} frames were lost because the host had not cut them into segments" in shown
+    came = [port["counters"]["if_in_ucast_pkts"] + port["counters"]["if_in_non_ucast_pkts"] for port in (before, after)]
+    assert came[0] <= int(shown.splitlines()[1].split()[2]) <= came[1]
 
 
 TRIMMING = FILE.replace('"100 Mbps"', '"100 kbps"')

@@ -105,7 +105,7 @@ def test_a_running_switch_is_told_what_goes_wrong() -> None:
     assert pullnet("tell", control, "clear", "h0").returncode == 0
     for request, said in (
         (["fault", 'port="nobody"; down=true'], "is no port"),
-        (["fault", 'port="h0"'], "says not what goes wrong"),
+        (["fault", 'port="h0"'], "does not say what goes wrong"),
         (["clear", "nobody"], "is no port"),
         (["fault"], "say what"),
     ):

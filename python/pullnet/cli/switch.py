@@ -13,16 +13,17 @@ from pullnet.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+# By column, the counters whose sum it shows.
 _SHOWN = {
-    "in": "if_in_ucast_pkts",
-    "out": "if_out_ucast_pkts",
-    "trimmed": "trim_packets",
-    "returned": "returned_packets",
-    "dropped": "if_out_discards",
-    "no way": "if_in_discards",
-    "lost": "fault_lost_packets",
-    "data held": "queue_curr_occupancy_data_packets",
-    "most": "queue_watermark_data_packets",
+    "in": ("if_in_ucast_pkts", "if_in_non_ucast_pkts"),
+    "out": ("if_out_ucast_pkts", "if_out_non_ucast_pkts"),
+    "trimmed": ("trim_packets",),
+    "returned": ("returned_packets",),
+    "dropped": ("if_out_discards",),
+    "no way": ("if_in_discards",),
+    "lost": ("fault_lost_packets",),
+    "data held": ("queue_curr_occupancy_data_packets",),
+    "most": ("queue_watermark_data_packets",),
 }
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -138,9 +139,9 @@ def _line(log: "Console", status: dict[str, Any]) -> None:
     log.print("  ".join(total), markup=False, highlight=False)
 
 
-def _count(port: dict[str, Any], name: str) -> int:
-    """Return a counter; the switch inside the kernel has fewer."""
-    return int(port["counters"].get(name, 0))
+def _count(port: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Return a sum of counters; the switch inside the kernel has fewer."""
+    return sum(int(port["counters"].get(name, 0)) for name in names)
 
 
 def _show(status: dict[str, Any]) -> None:
@@ -157,8 +158,14 @@ def _show(status: dict[str, Any]) -> None:
     console = Console(markup=False, highlight=False, width=None if Console().is_terminal else 160)
     console.print(table)
     for port in status["ports"]:
-        if (port.get("interface") or {}).get("trouble"):
-            console.print(f"{port['name']}: nothing arrives or leaves: {port['interface']['trouble']}")
+        interface = port.get("interface") or {}
+        if interface.get("trouble"):
+            console.print(f"{port['name']}: nothing arrives or leaves: {interface['trouble']}")
+        if interface.get("joined"):
+            console.print(
+                f"{port['name']}: {interface['joined']} frames were lost because the host had not cut them into "
+                "segments; there, `ethtool -K INTERFACE tso off gso off` makes it do so"
+            )
     if "late" in status:
         late = status["late"]
         console.print(

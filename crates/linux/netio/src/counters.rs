@@ -11,6 +11,9 @@ pub struct Counters {
     pub sent_bytes: u64,
     /// Received frames that found no room, as far as the backend can tell.
     pub missed: u64,
+    /// Received frames that were lost because the sender's kernel had left it to its network card to cut them into segments, as it
+    /// does over veth.
+    pub joined: u64,
     /// Calls of [`send`](crate::packet_io::PacketIo::send) that found no room.
     pub full: u64,
     /// Frames that the kernel refused to send.

@@ -1,5 +1,6 @@
 //! Frames between two network namespaces, over every backend that needs them.
 
+use std::net::UdpSocket;
 use std::time::Duration;
 
 mod common;
@@ -175,6 +176,37 @@ fn a_switch_is_given_everything() {
     strange[12..14].copy_from_slice(&[0x88, 0xb5]);
     assert_eq!(carry(&mut a, &mut b, std::slice::from_ref(&strange)), [strange.clone()]);
     assert_eq!(carry(&mut b, &mut a, std::slice::from_ref(&strange)), [strange]);
+}
+
+/// Sum of the addresses and all of UDP, as RFC 768 has it. Right checksums make it 0xffff.
+fn udp_sum(frame: &[u8]) -> u32 {
+    let words =
+        frame[26..].chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+    let mut sum = words.sum::<u32>() + 17 + (frame.len() - 34) as u32;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum
+}
+
+#[test]
+fn a_switch_is_given_finished_checksums_where_the_kernel_leaves_them_to_a_card() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let everything = PacketOptions { protocol: Protocol::All, ..PacketOptions::default() };
+    let [name_a, name_b] = &veth.names;
+    let mut b = in_namespace(name_b, || PacketSocket::open("eth", &everything)).unwrap();
+    let sender = in_namespace(name_a, || Ok(UdpSocket::bind("10.77.0.1:0").unwrap())).unwrap();
+    for long in [60, 61, 1400] {
+        sender.send_to(&vec![0x5a; long], "10.77.0.2:9").unwrap();
+        // The kernel asks for the Ethernet address first.
+        let is_data = |frame: &[u8]| frame.len() == 42 + long && frame[12..14] == [8, 0] && frame[23] == 17;
+        let data = loop {
+            if let Some(data) = take(&mut b, 1).into_iter().find(|frame| is_data(frame)) {
+                break data;
+            }
+        };
+        assert_eq!(udp_sum(&data), 0xffff, "{long} B");
+    }
 }
 
 #[test]

@@ -239,7 +239,7 @@ data = 7
             "s.toml:34:10: forward.1.switch: \"other\" has no port; name a switch that has one",
             "s.toml:36:9: forward.1.ports: \"b\" names \"b\", which is a port of another switch",
             "s.toml:38:8: fault.0.port: \"z\" is no port; there is \"b\", \"c\", \"d\", \"e\"",
-            "s.toml:40:1: fault.1: says not what goes wrong; add down = true, rate, loss, corrupt or duplicate",
+            "s.toml:40:1: fault.1: does not say what goes wrong; add down = true, rate, loss, corrupt or duplicate",
             "s.toml:43:9: fault.1.until: \"1 s\" is not after the beginning; use a later end or none",
             "s.toml:46:8: fault.2.rate: \"2 Gbps\" is no slower than the port, which has 1 Gbps; use a lower rate",
             "s.toml:47:2: marks: two of the four DSCP values are alike; use four different ones",

@@ -45,7 +45,7 @@ fn read_one(reader: &Reader<'_>, network: Option<&BuiltTopology>, stop: Option<S
     let effects = ["down", "rate", "loss", "corrupt"];
     if own.has_read(&effects) && own.value.trouble.effects().is_empty() {
         reader.refuse_table(
-            "says not what goes wrong; add down = true, rate = \"1 Gbps\", loss = 0.01 or corrupt = 0.01",
+            "does not say what goes wrong; add down = true, rate = \"1 Gbps\", loss = 0.01 or corrupt = 0.01",
         );
     }
     if !own.has_read(&["place"]) {

@@ -2,7 +2,9 @@
 
 use std::os::fd::OwnedFd;
 
-use pullnet_wire::{BURST_HEADERS, ETHERNET, Flow, IPV4, UDP, UdpChecksum, complete_checksum};
+use pullnet_wire::{
+    BURST_HEADERS, ETHERNET, Flow, IPV4, UDP, UdpChecksum, complete_checksum, finish_checksum,
+};
 
 use super::lines::{LINE, Lines};
 use crate::sys;
@@ -25,6 +27,16 @@ const UDP_FRAMES: u8 = 5;
 pub(super) struct Offload {
     kind: u8,
     size: u16,
+    begun: Option<Begun>,
+}
+
+/// A checksum that the sender's kernel has left to a network card.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Begun {
+    /// Offset of the first byte that counts.
+    from: u16,
+    /// Offset of the checksum behind it.
+    field: u16,
 }
 
 impl Offload {
@@ -33,7 +45,9 @@ impl Offload {
 
     pub fn read(bytes: &[u8]) -> Self {
         let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
-        Self { kind: byte(1), size: u16::from_ne_bytes([byte(4), byte(5)]) }
+        let word = |at: usize| u16::from_ne_bytes([byte(at), byte(at + 1)]);
+        let begun = (byte(0) & NEEDS_CHECKSUM != 0).then(|| Begun { from: word(6), field: word(8) });
+        Self { kind: byte(1), size: word(4), begun }
     }
 
     /// Bytes behind the UDP header of each part, if it is a burst.
@@ -43,6 +57,11 @@ impl Offload {
 
     pub fn is_single(self) -> bool {
         self.kind == SINGLE
+    }
+
+    /// The checksum that is not finished.
+    pub fn begun(self) -> Option<Begun> {
+        self.begun
     }
 
     /// The bytes before a frame of `long` bytes that leaves alone.
@@ -100,6 +119,14 @@ impl Burst {
         let long = frame.len().min(LONGEST);
         self.memory[Offload::LONG..Offload::LONG + long].copy_from_slice(&frame[..long]);
         long
+    }
+
+    /// A frame that arrived alone, with its checksum finished. The memory is free: no burst is being handed out.
+    pub fn finished(&mut self, frame: &[u8], begun: Begun) -> &[u8] {
+        let long = self.copy(frame);
+        let copy = &mut self.memory[Offload::LONG..Offload::LONG + long];
+        finish_checksum(copy, begun.from.into(), begun.field.into());
+        copy
     }
 
     /// Begins to hand out the parts of a burst of `sent` bytes, if `long` bytes of it have arrived. Returns the number of parts that

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::burst::Offload;
+use super::burst::{Begun, Offload};
 use crate::memory::Mapping;
 
 type Header = libc::tpacket2_hdr;
@@ -20,12 +20,14 @@ pub(super) struct Ring {
 /// Content of a slot.
 #[derive(Debug)]
 pub(super) enum Content<'a> {
-    /// A frame.
-    Frame(&'a [u8]),
+    /// A frame, and its checksum if the sender's kernel has not finished it.
+    Frame(&'a [u8], Option<Begun>),
     /// UDP frames of one flow, with `size` bytes behind the UDP header of each; `start` is as much of it as fits into the slot.
     Burst { size: usize, start: &'a [u8] },
-    /// Segments of something else, or a frame that is longer than the interface carries.
-    Other,
+    /// Segments of something else that the sender's kernel has not taken apart, as it does not over veth.
+    Segments,
+    /// A frame that is longer than the interface carries.
+    Long,
 }
 
 /// A slot that the kernel has filled.
@@ -72,8 +74,9 @@ impl Ring {
         let offload = Offload::read(self.memory.bytes(at + before, Offload::LONG));
         let content = match offload.burst_size() {
             Some(size) => Content::Burst { size, start: frame },
-            None if offload.is_single() && kept == long => Content::Frame(frame),
-            None => Content::Other,
+            None if offload.is_single() && kept == long => Content::Frame(frame, offload.begun()),
+            None if offload.is_single() => Content::Long,
+            None => Content::Segments,
         };
         Some(Slot { content, long, beside: status & libc::TP_STATUS_COPY != 0 })
     }

@@ -260,7 +260,8 @@ fn one(
     let mut effects = trouble.effects();
     effects.extend(fault.duplicate.map(Effect::Duplicate));
     if effects.is_empty() {
-        reader.refuse_table("says not what goes wrong; add down = true, rate, loss, corrupt or duplicate");
+        reader
+            .refuse_table("does not say what goes wrong; add down = true, rate, loss, corrupt or duplicate");
     }
     trouble.faults(&PortLine { port, direction: fault.direction }, effects)
 }

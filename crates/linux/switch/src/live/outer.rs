@@ -76,6 +76,7 @@ impl Outer {
             sent: before.sent + now.sent,
             sent_bytes: before.sent_bytes + now.sent_bytes,
             missed: before.missed + now.missed,
+            joined: before.joined + now.joined,
             full: before.full + now.full,
             refused: before.refused + now.refused,
             sent_bursts: before.sent_bursts + now.sent_bursts,

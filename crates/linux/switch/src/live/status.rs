@@ -60,9 +60,9 @@ pub struct InterfaceStatus {
 
 impl InterfaceStatus {
     fn json(&self) -> Value {
-        let Counters { received, sent, missed, full, refused, .. } = self.counters;
+        let Counters { received, sent, missed, joined, full, refused, .. } = self.counters;
         json!({
-            "received": received, "sent": sent, "missed": missed, "full": full, "refused": refused,
+            "received": received, "sent": sent, "missed": missed, "joined": joined, "full": full, "refused": refused,
             "dropped": self.dropped, "trouble": self.trouble,
         })
     }
