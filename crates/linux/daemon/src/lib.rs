@@ -27,7 +27,7 @@ mod sys;
 
 pub use client::{DaemonStack, Doorbells};
 pub use error::Error;
-pub use process::Signals;
+pub use pullnet_netio::Signals;
 #[cfg(feature = "hostile")]
 pub use server::hostile::{Action, Hostile};
 pub use server::{Daemon, serve};

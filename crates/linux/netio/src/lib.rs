@@ -10,7 +10,7 @@
 //!
 //! Every backend exchanges whole Ethernet frames; [`UdpSockets`] adds and removes the headers that the kernel hides from it.
 //!
-//! Unsafe code is confined to `sys.rs` (system calls), `memory.rs` (memory shared with the kernel), and `dpdk/shim.rs`
+//! Unsafe code is confined to `sys.rs` and `sys/` (system calls), `memory.rs` (memory shared with the kernel), and `dpdk/shim.rs`
 //! (calls of C).
 #![deny(unsafe_code)]
 
@@ -43,6 +43,7 @@ pub use netlink::{Neighbour, Netlink};
 pub use packet::{PacketOptions, PacketSocket, Protocol};
 pub use packet_io::PacketIo;
 pub use rings::{RingOptions, Rings};
+pub use sys::Signals;
 pub use udp::{UdpOptions, UdpSockets};
 pub use waker::Waker;
 pub use xdp::{Attach, Copying, Filter, XdpOptions, XdpSocket};

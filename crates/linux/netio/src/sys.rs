@@ -9,6 +9,10 @@ use std::time::Duration;
 
 use crate::error::Error;
 
+mod signals;
+
+pub use signals::Signals;
+
 /// A type for which every bit pattern is valid, and that the kernel may read in full.
 ///
 /// # Safety

@@ -146,3 +146,37 @@ fn a_source_that_is_killed_half_way_is_named_and_the_file_is_whole() {
     assert_eq!((code, failed(&report)), (3, vec!["10.78.0.4"]), "{report:#}");
     assert_eq!(Star::hash(&folder.join("source")), Some(hash));
 }
+
+#[test]
+fn a_signal_ends_a_get_and_leaves_nothing_of_it() {
+    let Some(star) = Star::make(1, "50 Mbps", "") else { return };
+    let (path, _) = star.file("ended", LONG);
+    let (code, report) = star.run(&["put", text(&path)], &[1]);
+    assert_eq!(code, 0, "{report:#}");
+    let folder = star.folder.join("out");
+    std::fs::create_dir_all(&folder).unwrap();
+    for signal in ["TERM", "INT"] {
+        let get = star.start(&["get", "ended", "--out", text(&folder)], &[1]);
+        Star::wait_for_part(&folder, LONG as u64 / 8);
+        Star::signal(&get, signal);
+        let (code, report) = Star::ends(get);
+        assert_eq!((code, &report["error"]), (3, &Value::from("the command was ended before")), "{report:#}");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "SIG{signal} leaves a part");
+    }
+    let put = star.start(&["put", text(&path), "--name", "half"], &[1]);
+    Star::wait_for_part(&star.store_folder(1), LONG as u64 / 8);
+    Star::signal(&put, "TERM");
+    let (code, report) = Star::ends(put);
+    assert_eq!((code, failed(&report)), (3, vec!["10.78.0.2"]), "{report:#}");
+}
+
+#[test]
+fn a_store_that_is_ended_removes_what_it_has_half_of() {
+    let Some(mut star) = Star::make(1, "50 Mbps", "") else { return };
+    let (path, _) = star.file("ended", LONG);
+    let put = star.start(&["put", text(&path)], &[1]);
+    Star::wait_for_part(&star.store_folder(1), LONG as u64 / 8);
+    assert_eq!(star.end_store(1, "TERM"), Some(0));
+    assert_eq!(std::fs::read_dir(star.store_folder(1)).unwrap().count(), 1, "only its lock");
+    assert_eq!(Star::ends(put).0, 3);
+}

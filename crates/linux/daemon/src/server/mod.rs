@@ -14,7 +14,7 @@ mod standing;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant as Clock};
 
-use pullnet_netio::Dpdk;
+use pullnet_netio::{Dpdk, Signals};
 use pullnet_switch::config::Wait;
 use pullnet_units::{Instant, Picos};
 
@@ -22,7 +22,7 @@ use crate::config::{HostFile, KeyFile, fixed};
 use crate::control_socket::ControlSocket;
 use crate::error::Error;
 use crate::metrics::Endpoint;
-use crate::process::{Account, Signals};
+use crate::process::Account;
 use crate::{log, privileges, process, sys};
 use clients::Server;
 use engine_io::EngineIo;

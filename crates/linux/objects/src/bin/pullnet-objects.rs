@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::time::Duration;
 
+use pullnet_netio::Signals;
 use pullnet_objects::command::{self, CommandError, host_address};
 use pullnet_objects::{LinkOptions, Report, STORE_PORT, local_address};
 use pullnet_units::{BitsPerSec, Bytes};
@@ -15,8 +17,8 @@ Usage: pullnet-objects put FILE HOST... [--name NAME] [--group ADDRESS] [OPTIONS
        pullnet-objects get NAME HOST... --out FILE [OPTIONS]
        pullnet-objects store DIR --address ADDRESS [--port PORT] [--most SIZE] [OPTIONS]
 
-Sends a file to stores as symbols of RaptorQ over SCDP, fetches it from all stores that have it, or is a store until it is
-ended. docs/objects.md says more.
+Sends a file to stores as symbols of RaptorQ over SCDP, fetches it from all stores that have it, or is a store until
+SIGINT or SIGTERM. docs/objects.md says more.
 
   --address ADDRESS  address of this host; put and get find it by their route to the first HOST
   --interface NAME   AF_PACKET on this interface instead of the kernel's UDP; groups need it
@@ -25,7 +27,7 @@ ended. docs/objects.md says more.
   --json             print the report as JSON
   --help             print this
 
-Ends with 2 if the command line or a file is wrong, and with 3 if a host failed.";
+Ends with 2 if the command line or a file is wrong, and with 3 if a host failed or a signal ended a put or get.";
 
 /// Exit codes.
 const WRONG_INPUT: u8 = 2;
@@ -113,17 +115,20 @@ fn read(arguments: &[String]) -> Result<Asked, CommandError> {
 
 fn run(asked: &Asked) -> Result<bool, CommandError> {
     let words: Vec<&str> = asked.words.iter().map(String::as_str).collect();
+    // Before any thread is started: a signal then ends a command by its `Watch`, which removes the part of a file.
+    let signals = Signals::block().map_err(|error| CommandError::Host(error.to_string()))?;
+    let ended = || signals.wait(Duration::ZERO).unwrap_or(true);
     match words[..] {
         ["put", file, _, ..] => {
             let (hosts, link) = hosts(asked)?;
             let (name, group) = (asked.name.clone(), asked.group);
-            let report = command::put(&link, file.as_ref(), name, &hosts, group, &mut watch())?;
+            let report = command::put(&link, file.as_ref(), name, &hosts, group, &mut watch(ended))?;
             Ok(tell(asked, &report))
         }
         ["get", name, _, ..] => {
             let (hosts, link) = hosts(asked)?;
             let Some(out) = &asked.out else { return wrong("get: say where to, with --out FILE".into()) };
-            Ok(tell(asked, &command::get(&link, name, out, &hosts, &mut watch())?))
+            Ok(tell(asked, &command::get(&link, name, out, &hosts, &mut watch(ended))?))
         }
         ["store", folder] => {
             let Some(address) = asked.address else {
@@ -131,7 +136,7 @@ fn run(asked: &Asked) -> Result<bool, CommandError> {
             };
             let link = link(asked, address, asked.port);
             let say = Box::new(|line: String| eprintln!("{line}"));
-            command::store(&link, folder.as_ref(), asked.most.0, say, &mut |_, _| true)?;
+            command::store(&link, folder.as_ref(), asked.most.0, say, &mut |_, _| !ended())?;
             Ok(true)
         }
         _ => wrong("say what: put FILE HOST..., get NAME HOST..., or store DIR; --help says more".into()),
@@ -152,14 +157,14 @@ fn hosts(asked: &Asked) -> Result<(Vec<SocketAddr>, LinkOptions), CommandError> 
     Ok((hosts, link(asked, address, 0)))
 }
 
-/// Shows the progress on a terminal.
-fn watch() -> impl FnMut(u64, u64) -> bool {
+/// Shows the progress on a terminal, until `ended`.
+fn watch(ended: impl Fn() -> bool) -> impl FnMut(u64, u64) -> bool {
     let shows = std::io::stderr().is_terminal();
     move |done, all| {
         if shows && all > 0 {
             eprint!("\r{:3.0} %", 100.0 * done as f64 / all as f64);
         }
-        true
+        !ended()
     }
 }
 

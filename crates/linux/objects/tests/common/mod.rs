@@ -165,6 +165,19 @@ impl Star {
         child.wait().unwrap();
     }
 
+    /// Sends a signal to a command. `ip netns exec` becomes the command, so that it is the same process.
+    pub fn signal(child: &Child, signal: &str) {
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Ends a store by a signal, and returns its exit code.
+    pub fn end_store(&mut self, host: usize, signal: &str) -> Option<i32> {
+        let mut child = self.stores.remove(&host).unwrap();
+        Self::signal(&child, signal);
+        child.wait().unwrap().code()
+    }
+
     /// Starts a command of the client with the addresses of `hosts`.
     pub fn start(&self, words: &[&str], hosts: &[usize]) -> Child {
         let addresses: Vec<_> = hosts.iter().map(|host| Self::address(*host)).collect();
