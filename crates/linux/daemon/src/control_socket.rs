@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config;
 use crate::error::Error;
+use crate::failure::is_without_descriptors;
 use crate::process::{self, Account};
 use crate::sys;
 
@@ -72,8 +73,8 @@ pub(crate) enum Attempt {
     Admitted(UnixStream, PeerCred),
     /// Not a member of the group, and not named.
     Forbidden(PeerCred),
-    /// No file descriptor was left.
-    NoDescriptor,
+    /// No file descriptor was left but the spare one, which this connection has.
+    NoDescriptor(UnixStream),
     /// The kernel could not identify the peer, or accept the connection.
     Failed(io::Error),
 }
@@ -129,9 +130,7 @@ impl ControlSocket {
         let socket = match self.listener.accept() {
             Ok((socket, _)) => socket,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
-                return self.accept_and_drop(error);
-            }
+            Err(error) if is_without_descriptors(&error) => return self.accept_with_reserve(error),
             Err(error) => return Some(Attempt::Failed(error)),
         };
         let Ok(peer) = sys::peer(socket.as_fd()) else {
@@ -142,20 +141,27 @@ impl ControlSocket {
         Some(if admitted { Attempt::Admitted(socket, peer) } else { Attempt::Forbidden(peer) })
     }
 
-    /// Accepts the connection with the spare file descriptor, and drops it.
+    /// Accepts the connection with the spare file descriptor; [`Self::restore_reserve`] opens another one.
     /// The kernel reports that no descriptor is left before it checks for a waiting connection: `None` if there is none.
-    fn accept_and_drop(&mut self, error: io::Error) -> Option<Attempt> {
+    fn accept_with_reserve(&mut self, error: io::Error) -> Option<Attempt> {
         if self.reserve.take().is_none() {
-            self.reserve = reserve();
+            self.restore_reserve();
             return Some(Attempt::Failed(error));
         }
-        let taken = self.listener.accept().map(drop);
-        self.reserve = reserve();
+        let taken = self.listener.accept();
+        if taken.is_err() {
+            self.restore_reserve();
+        }
         match taken {
-            Ok(()) => Some(Attempt::NoDescriptor),
+            Ok((socket, _)) => Some(Attempt::NoDescriptor(socket)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => None,
             Err(error) => Some(Attempt::Failed(error)),
         }
+    }
+
+    /// Opens the spare file descriptor again, once the connection that had it is closed.
+    pub fn restore_reserve(&mut self) {
+        self.reserve = reserve();
     }
 }
 

@@ -6,6 +6,8 @@ use pullnet_host::StreamError;
 use pullnet_transport::FailureReason;
 use pullnet_wire::Reason;
 
+use crate::error::Error;
+
 const REFUSED: u32 = 0x100;
 const RESET: u32 = 0x200;
 const SILENT: u32 = 0x300;
@@ -19,8 +21,12 @@ const STOPPED: u32 = 0xa00;
 const NO_KEY: u32 = 0xb00;
 const FAILED: u32 = 0xc00;
 
+/// The limit that a daemon without file descriptors names.
+const DAEMON_DESCRIPTORS: &str =
+    "file descriptors of the daemon: raise LimitNOFILE of its unit, or `ulimit -n` where it is started";
+
 /// Limits that a stream may meet, by the names of their settings; the first one stands for any other.
-const LIMITS: [&str; 9] = [
+const LIMITS: [&str; 10] = [
     "of the daemon",
     "streams",
     "streams_per_peer",
@@ -30,6 +36,7 @@ const LIMITS: [&str; 9] = [
     "memory_per_user",
     "of shared memory",
     "file descriptors of the application",
+    DAEMON_DESCRIPTORS,
 ];
 
 /// Details that an error's number lacks and that the caller knows.
@@ -60,6 +67,22 @@ pub(crate) fn encode(error: &StreamError) -> u32 {
         StreamError::Unreachable(_) => UNREACHABLE,
         StreamError::Stopped(_) | StreamError::Options(_) | StreamError::TimedOut => STOPPED,
     }
+}
+
+/// The error of a daemon without file descriptors.
+pub(crate) const NO_DESCRIPTORS: StreamError = StreamError::Full(DAEMON_DESCRIPTORS);
+
+/// The error of an application if the daemon cannot do what it asks.
+pub(crate) fn of_daemon(error: &Error) -> StreamError {
+    match error {
+        Error::Kernel { source, .. } if is_without_descriptors(source) => NO_DESCRIPTORS,
+        _ => StreamError::Stopped(error.to_string()),
+    }
+}
+
+/// Whether the process or the machine has no file descriptor left.
+pub(crate) fn is_without_descriptors(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// The text that goes with an error's number: [`decode`] puts the words of the number in front.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use pullnet_host::StreamError;
 
 use super::turn::gone;
-use crate::failure::{Asked, decode};
+use crate::failure::{Asked, decode, is_without_descriptors};
 use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
 use crate::sys::{self, Received};
 
@@ -149,10 +149,7 @@ const NO_DESCRIPTORS: StreamError = StreamError::Full(
 
 /// The error for a file descriptor that the kernel did not make; `text` unless there was no room for it.
 pub(super) fn of_kernel(error: &std::io::Error, text: String) -> StreamError {
-    match error.raw_os_error() {
-        Some(libc::EMFILE) => NO_DESCRIPTORS,
-        _ => stopped(text),
-    }
+    if is_without_descriptors(error) { NO_DESCRIPTORS } else { stopped(text) }
 }
 
 /// The reason why no daemon answers at `path`.

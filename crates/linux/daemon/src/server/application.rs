@@ -257,7 +257,10 @@ impl Application {
             None => {
                 let (own, fds) = OwnChannel::make(self.limits.ring).map_err(|error| {
                     tracing::warn!(%error, "no memory for a stream");
-                    StreamError::Full("of shared memory")
+                    match failure::of_daemon(&error) {
+                        full @ StreamError::Full(_) => full,
+                        _ => StreamError::Full("of shared memory"),
+                    }
                 })?;
                 self.memories += 1;
                 self.memory += Channel::long(self.limits.ring);

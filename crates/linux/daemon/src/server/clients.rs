@@ -190,9 +190,7 @@ impl Server {
                     Some(why) => {
                         self.happened.beyond_limits += 1;
                         tracing::warn!(uid = peer.uid, pid = peer.pid, "connection refused: {why}");
-                        let code = failure::encode(&StreamError::Stopped(String::new()));
-                        // A full socket is not waited for: the reason is lost.
-                        let _ = sys::send(socket.as_fd(), &encode(&Answer::Failed { code, text: why }));
+                        turn_away(&socket, &StreamError::Stopped(why));
                     }
                 },
                 Attempt::Forbidden(PeerCred { uid, pid }) => {
@@ -203,9 +201,12 @@ impl Server {
                         "connection refused: the user is not in the group of the socket, and not named in [socket] users"
                     );
                 }
-                Attempt::NoDescriptor => {
+                Attempt::NoDescriptor(socket) => {
                     self.happened.no_descriptor += 1;
                     tracing::warn!("connection refused: no file descriptor is left; raise LimitNOFILE");
+                    turn_away(&socket, &failure::NO_DESCRIPTORS);
+                    drop(socket);
+                    self.control.restore_reserve();
                 }
                 Attempt::Failed(error) => {
                     tracing::warn!(%error, "cannot accept connections; trying again in 100 ms");
@@ -442,7 +443,7 @@ impl Server {
             Some(session) => self.poll.add(session.as_fd(), FIRST + 2 * number as u64 + 1).map(|()| reply),
             None => Ok(reply),
         });
-        reply.map_err(|error| StreamError::Stopped(error.to_string()))
+        reply.map_err(|error| failure::of_daemon(&error))
     }
 
     /// Registers a stream in its slot, and queues it: it may have bytes already.
@@ -630,6 +631,12 @@ impl Server {
     }
 }
 
+/// Tells an application that connects why it is turned away. A full socket is not waited for: the reason is lost.
+fn turn_away(socket: &UnixStream, error: &StreamError) {
+    let answer = Answer::Failed { code: failure::encode(error), text: failure::text(error) };
+    let _ = sys::send(socket.as_fd(), &encode(&answer));
+}
+
 /// The stream of the channel that an application names `channel`.
 fn stream(application: &mut Application, channel: u64) -> Result<StreamId, StreamError> {
     match application.named(channel)?.role {
@@ -640,8 +647,7 @@ fn stream(application: &mut Application, channel: u64) -> Result<StreamId, Strea
 
 /// Makes a reply with a text of any length, in a file.
 fn text(text: &str) -> Result<Reply, StreamError> {
-    let failed = |error: &dyn std::fmt::Display| StreamError::Stopped(error.to_string());
-    let mut file = File::from(sys::memory_file(text.len()).map_err(|error| failed(&error))?);
-    file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+    let mut file = File::from(sys::memory_file(text.len()).map_err(|error| failure::of_daemon(&error))?);
+    file.write_all(text.as_bytes()).map_err(|error| StreamError::Stopped(error.to_string()))?;
     Ok((Answer::Text { long: text.len() }, vec![OwnedFd::from(file)]))
 }

@@ -310,10 +310,18 @@ fn a_daemon_without_descriptors_turns_away_who_comes_and_does_not_spin() {
     let daemon =
         place.start_by(command, &format!("wait = \"adaptive\"\nmetrics = \"{}:{}\"\n", metrics.0, metrics.1));
     let mut stacks = Vec::new();
-    while let Ok(stack) = DaemonStack::connect(&daemon.socket()) {
-        stacks.push(stack);
+    let refused = loop {
+        match DaemonStack::connect(&daemon.socket()) {
+            Ok(stack) => stacks.push(stack),
+            Err(error) => break error,
+        }
         assert!(stacks.len() < 40, "there is no limit");
-    }
+    };
+    let told = refused.to_string();
+    assert!(matches!(refused, StreamError::Full(_)) && told.contains("raise LimitNOFILE"), "{told}");
+    // The descriptor that is kept for them is free again each time.
+    let again = DaemonStack::connect(&daemon.socket()).unwrap_err();
+    assert_eq!(again, refused);
     // More than can be taken, which stay in the queue of the socket.
     let _waiting: Vec<_> = (0..50).filter_map(|_| UnixStream::connect(daemon.socket()).ok()).collect();
     let _curious: Vec<_> = (0..5).filter_map(|_| TcpStream::connect(metrics).ok()).collect();
