@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
@@ -77,7 +79,7 @@ fn metrics_are_found_at_a_socket_and_at_a_loopback_address() {
         1
     );
     assert!(text.ends_with("# EOF\n"), "{text}");
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&metrics).unwrap().permissions());
+    let mode = std::fs::metadata(&metrics).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
     // The same as the command shows, but for what is the daemon's alone.
     let shown = DaemonStack::connect(&a.socket()).unwrap().prometheus().unwrap();
@@ -127,6 +129,37 @@ fn a_file_is_read_again_as_a_whole_or_not_at_all() {
     assert_eq!(value(&told, "pullnet_daemon_reloads_total{result=\"failed\"}"), 1);
     assert!(!daemon.has_logged("has read its file again"));
     let _streams = [1, 2].map(|service| NdpStream::connect(&stack, daemon.address, service).unwrap());
+}
+
+#[test]
+fn keys_that_are_refused_change_nothing_even_for_a_moment() {
+    let place = Installation::new();
+    let keys = place.folder().with_extension("keys");
+    let write = |digit: &str| {
+        let secret = digit.repeat(31) + "aa";
+        let text = format!("[[key]]\npeer = \"127.0.0.9\"\nnumber = 1\nsecret = \"{secret}\"\n");
+        std::fs::write(&keys, text).unwrap();
+        std::fs::set_permissions(&keys, Permissions::from_mode(0o600)).unwrap();
+    };
+    write("01");
+    let table = format!("[keys]\nfile = {keys:?}\n");
+    let daemon = place.start(&table);
+    let socket = || {
+        let found = std::fs::metadata(daemon.socket()).unwrap();
+        (found.mode() & 0o777, found.ctime(), found.ctime_nsec())
+    };
+    let before = socket();
+    daemon.configure(&format!("[socket]\nusers = \"root\"\n{table}"));
+    write("02");
+    daemon.signal("HUP");
+    daemon.logged("keeps the keys from before, and nothing changes");
+    // Its change time tells also of a mode that was set and set back.
+    assert_eq!(socket(), before);
+    write("01");
+    daemon.signal("HUP");
+    daemon.logged("has read its file again");
+    assert_eq!(socket().0, 0o666);
+    std::fs::remove_file(&keys).unwrap();
 }
 
 #[test]
@@ -233,7 +266,7 @@ fn the_service_manager_is_told() {
     let place = Installation::new();
     std::fs::create_dir_all(place.folder()).unwrap();
     // The daemon is another user by the time that it speaks.
-    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode;
+    let mode = Permissions::from_mode;
     std::fs::set_permissions(place.folder(), mode(0o777)).unwrap();
     let path = place.folder().join("notify.sock");
     let manager = UnixDatagram::bind(&path).unwrap();

@@ -73,7 +73,11 @@ impl KeyFile {
     pub fn read_again(&mut self, table: &KeyTable) -> Result<Keys, Error> {
         let same = self.table.path == table.path;
         match Self::open(table, self.address, self.user) {
-            Ok(opened) => *self = opened,
+            Ok(mut opened) => {
+                let keys = opened.read()?;
+                *self = opened;
+                return Ok(keys);
+            }
             Err(Error::File { source, .. }) if same && source.kind() == ErrorKind::PermissionDenied => {
                 self.check_is_there()?;
                 self.table = table.clone();

@@ -14,6 +14,7 @@ mod standing;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant as Clock};
 
+use pullnet_host::seal::Keys;
 use pullnet_netio::{Dpdk, Signals};
 use pullnet_switch::config::Wait;
 use pullnet_units::{Instant, Picos};
@@ -280,14 +281,16 @@ impl Loop {
             tracing::error!(%error, "nothing changes");
             return false;
         }
+        let Some(keys) = self.keys_again(&now) else { return false };
+        // The last step that can fail, and the first that changes anything.
         if let Err(error) = self.server.set_access(&now.access, &self.account) {
             tracing::error!(%error, "nothing changes");
             return false;
         }
-        if !self.read_keys_again(&now) {
-            // They could be set a moment ago.
-            let _ = self.server.set_access(&self.file.access, &self.account);
-            return false;
+        if let Some(keys) = keys {
+            // They were checked.
+            let _ = self.network.engine.set_keys(keys);
+            tracing::info!("has read its keys again");
         }
         log::set_level(now.log);
         self.network.engine.set_limits(now.limits);
@@ -297,18 +300,18 @@ impl Loop {
         stay.is_empty()
     }
 
-    /// Reads the keys again. Returns whether they are good; if not, the earlier ones stay.
-    fn read_keys_again(&mut self, now: &HostFile) -> bool {
-        let (Some(file), Some(table)) = (&mut self.keys, &now.keys) else { return true };
+    /// Reads the keys again and checks them: `Some(None)` if there is no file of keys, `None` if they are no good.
+    fn keys_again(&mut self, now: &HostFile) -> Option<Option<Keys>> {
+        let (Some(file), Some(table)) = (&mut self.keys, &now.keys) else { return Some(None) };
+        let engine = &self.network.engine;
         let read = file.read_again(table);
-        match read.and_then(|keys| self.network.engine.set_keys(keys).map_err(Error::Engine)) {
-            Ok(()) => tracing::info!("has read its keys again"),
+        match read.and_then(|keys| engine.check_keys(&keys).map(|()| keys).map_err(Error::Engine)) {
+            Ok(keys) => Some(Some(keys)),
             Err(error) => {
                 tracing::error!(%error, "keeps the keys from before, and nothing changes");
-                return false;
+                None
             }
         }
-        true
     }
 
     /// Handles an idle turn: sleeps after a while, or yields the processor before the next turn. With few cores, an

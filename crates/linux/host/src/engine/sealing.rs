@@ -60,7 +60,19 @@ impl<C: Carrier> Engine<C> {
     /// # Errors
     /// If the host was made without keys, or a key differs from an earlier key with the same number.
     pub fn set_keys(&mut self, keys: Keys) -> Result<(), StreamError> {
-        let Some(vault) = &mut self.vault else {
+        self.check_keys(&keys)?;
+        if let Some(vault) = &mut self.vault {
+            vault.set_keys(keys);
+        }
+        Ok(())
+    }
+
+    /// Checks whether [`Self::set_keys`] would take `keys`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_keys(&self, keys: &Keys) -> Result<(), StreamError> {
+        let Some(vault) = &self.vault else {
             return Err(StreamError::Options("the host was started without keys".to_string()));
         };
         if let Some((peer, number)) = keys.contradicts(vault.keys()) {
@@ -68,7 +80,6 @@ impl<C: Carrier> Engine<C> {
                 "key {number} for {peer} is another one than before; give a new key a higher number"
             )));
         }
-        vault.set_keys(keys);
         Ok(())
     }
 
