@@ -81,7 +81,25 @@ pub enum Message {
     },
 }
 
+/// The end of a text that was cut.
+const CUT: &str = " ... (cut)";
+
 impl Message {
+    /// A refusal. A reason that makes the message longer than [`LONGEST`] is cut: a message beyond that is ignored.
+    pub fn refused(ticket: u32, why: &str) -> Self {
+        let of = |why: String| Self::Refused { ticket, why };
+        let (mut message, mut long) = (of(why.to_owned()), why.len());
+        loop {
+            let excess = (message.write().len() as u64).saturating_sub(LONGEST) as usize;
+            if excess == 0 {
+                return message;
+            }
+            // JSON writes a byte of text with up to six.
+            long = why.floor_char_boundary(long.saturating_sub(excess.div_ceil(6)));
+            message = of(format!("{}{CUT}", &why[..long]));
+        }
+    }
+
     /// The bytes of the message.
     pub fn write(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
@@ -131,6 +149,19 @@ mod tests {
         );
         assert_eq!(Message::read(b"{\"message\":\"dance\"}"), None);
         assert_eq!(Message::read(&[0xff; 20]), None);
+    }
+
+    #[test]
+    fn a_reason_that_is_too_long_is_cut() {
+        let short = Message::Refused { ticket: 1, why: "full".to_owned() };
+        assert_eq!(Message::refused(1, "full"), short);
+        for long in ["a".repeat(5000), "\u{1f4be}".repeat(2000), "\u{1}\"\n".repeat(3000)] {
+            let cut = Message::refused(u32::MAX, &long);
+            assert!(cut.write().len() as u64 <= LONGEST && cut.write().len() > 4000, "{}", cut.write().len());
+            let Message::Refused { why, .. } = &cut else { panic!("{cut:?}") };
+            assert!(long.starts_with(why.strip_suffix(CUT).unwrap()));
+            assert_eq!(Message::read(&cut.write()).as_ref(), Some(&cut));
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Store {
 
     fn refuse(&mut self, now: Instant, engine: &mut Engine, to: SocketAddr, ticket: u32, why: String) {
         (self.tell)(format!("refused {to}: {why}"));
-        engine.send_message(now, to, &Message::Refused { ticket, why });
+        engine.send_message(now, to, &Message::refused(ticket, &why));
     }
 
     fn on_message(&mut self, now: Instant, engine: &mut Engine, from: SocketAddr, message: Message) {
