@@ -105,6 +105,8 @@ pub struct Driver {
     io: Box<dyn PacketIo + Send>,
     engine: Engine,
     search: Search,
+    /// The interface with the address of this host.
+    interface: Option<String>,
     waker: Waker,
     start: Clock,
     _guard: Option<PortGuard>,
@@ -157,7 +159,8 @@ impl Driver {
         let udp = UdpOptions { port: options.port, mtu, ..UdpOptions::new(options.address) };
         let io = UdpSockets::open(&udp).map_err(text)?;
         let engine = EngineOptions::new(io.local(), options.rate, mtu, seed);
-        Self::with(Box::new(io), engine, Neighbours::NotNeeded, None)
+        let interface = Interface::with_address(options.address).map_err(text)?.into_iter().next();
+        Self::with(Box::new(io), engine, Neighbours::NotNeeded, interface, None)
     }
 
     fn over_packets(options: &LinkOptions, name: &str, seed: u64) -> Result<Self, String> {
@@ -173,19 +176,22 @@ impl Driver {
         let local = SocketAddr::new(options.address, port);
         let engine =
             EngineOptions { mac: interface.mac, ..EngineOptions::new(local, options.rate, mtu, seed) };
-        Self::with(Box::new(io), engine, Neighbours::Kernel(name.to_owned()), Some(guard))
+        let interface = Some(name.to_owned());
+        Self::with(Box::new(io), engine, Neighbours::Kernel(name.to_owned()), interface, Some(guard))
     }
 
     fn with(
         io: Box<dyn PacketIo + Send>,
         options: EngineOptions,
         neighbours: Neighbours,
+        interface: Option<String>,
         guard: Option<PortGuard>,
     ) -> Result<Self, String> {
         Ok(Self {
             io,
             engine: Engine::new(options).map_err(text)?,
             search: Search::new(neighbours).map_err(text)?,
+            interface,
             waker: Waker::new().map_err(text)?,
             start: clock(),
             _guard: guard,
@@ -268,6 +274,7 @@ impl Driver {
                 if self.io.is_gone() {
                     return Err("the interface was removed; start again once it is back".to_owned());
                 }
+                self.look_at_mtu();
                 let (done, all) = task.progress(&self.engine);
                 if !watch(done, all) {
                     return Ok(());
@@ -280,6 +287,13 @@ impl Driver {
             if !received && !sent {
                 self.rest(task.due())?;
             }
+        }
+    }
+
+    /// Tells the engine the MTU of the interface; one that is gone has none.
+    fn look_at_mtu(&mut self) {
+        if let Some(found) = self.interface.as_deref().and_then(|name| Interface::find(name).ok()) {
+            self.engine.set_interface(&found.name, found.mtu);
         }
     }
 

@@ -210,6 +210,8 @@ pub struct Engine {
     /// Whether the transport had nothing to send when last asked.
     idle: bool,
     counts: Counts,
+    /// Longest IP packet that the interface carries now, and its name.
+    carries: Option<(usize, String)>,
 }
 
 impl Engine {
@@ -247,6 +249,7 @@ impl Engine {
             busy_until: Instant::ZERO,
             idle: true,
             counts: Counts::default(),
+            carries: None,
             options: EngineOptions { transport: config, ..options },
         })
     }
@@ -259,6 +262,24 @@ impl Engine {
     /// Counters since the start.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Says which interface carries the packets, and which MTU it has now.
+    pub fn set_interface(&mut self, name: &str, mtu: usize) {
+        self.carries = Some((mtu, name.to_owned()));
+    }
+
+    /// The reason with the MTU of the interface, if that was lowered below the packets of this host: they do not cross it.
+    pub fn with_mtu(&self, why: String) -> String {
+        let needed = self.options.mtu;
+        match &self.carries {
+            Some((mtu, name)) if *mtu < needed => format!(
+                "{why}; the MTU of interface {name} at {} is {mtu} B, and packets have {needed} B: \
+                 `ip link set {name} mtu {needed}`, or start again",
+                self.options.local.ip()
+            ),
+            _ => why,
+        }
     }
 
     /// A number for a session that no other session of this host has.

@@ -312,7 +312,7 @@ impl Get {
             way: None,
             seconds: store.over_at.map(seconds),
             error: match &store.state {
-                State::Over(result) => result.clone().err(),
+                State::Over(result) => result.clone().err().map(|why| engine.with_mtu(why)),
                 _ => Some("the command was ended before".to_owned()),
             },
         };
@@ -327,7 +327,10 @@ impl Get {
             symbols_received: counts.symbols_received,
             trimmed: counts.trimmed,
             hosts: self.stores.iter().map(host).collect(),
-            error: self.error.clone().or_else(|| (!over).then(|| "the command was ended before".to_owned())),
+            error: match &self.error {
+                Some(why) => Some(engine.with_mtu(why.clone())),
+                None => (!over).then(|| "the command was ended before".to_owned()),
+            },
             is_put: false,
         }
     }

@@ -263,7 +263,7 @@ impl Put {
             way: receiver.way,
             seconds: receiver.over_at.map(seconds),
             error: match &receiver.state {
-                State::Over(result) => result.clone().err(),
+                State::Over(result) => result.clone().err().map(|why| engine.with_mtu(why)),
                 _ => Some("the command was ended before".to_owned()),
             },
         };

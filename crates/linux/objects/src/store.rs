@@ -229,6 +229,11 @@ impl Store {
         }
     }
 
+    fn drop_silent(&mut self, now: Instant, engine: &mut Engine, id: ObjectId) {
+        let why = engine.with_mtu("its sender is silent".to_owned());
+        self.drop_object(now, engine, id, why);
+    }
+
     fn remember(&mut self, name: String, content: (Version, u64, Hash)) {
         if self.hashes.len() >= MOST_HASHES {
             self.hashes.pop_first();
@@ -275,7 +280,7 @@ impl Task for Store {
                     self.refuse(now, engine, from, ticket, why);
                 }
             }
-            Notice::Lost { id } => self.drop_object(now, engine, id, "its sender is silent".to_owned()),
+            Notice::Lost { id } => self.drop_silent(now, engine, id),
             // A receiver that does not answer has given up, or asks again.
             Notice::Sent { .. } | Notice::Failed { .. } | Notice::Apart { .. } => {}
         }
@@ -289,7 +294,7 @@ impl Task for Store {
         let late: Vec<_> =
             self.taking.iter().filter(|(_, taking)| silent(taking)).map(|(id, _)| *id).collect();
         for id in late {
-            self.drop_object(now, engine, id, "its sender is silent".to_owned());
+            self.drop_silent(now, engine, id);
         }
     }
 

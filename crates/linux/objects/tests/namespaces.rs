@@ -180,3 +180,27 @@ fn a_store_that_is_ended_removes_what_it_has_half_of() {
     assert_eq!(std::fs::read_dir(star.store_folder(1)).unwrap().count(), 1, "only its lock");
     assert_eq!(Star::ends(put).0, 3);
 }
+
+/// The error of the only host of a put during which the MTU of the interface of `host` was lowered.
+fn error_of_a_put_with_a_lowered_mtu(host: usize) -> Option<String> {
+    let star = Star::make(1, "50 Mbps", "")?;
+    let (path, _) = star.file("long", LONG);
+    let put = star.start(&["put", text(&path)], &[1]);
+    Star::wait_for_part(&star.store_folder(1), LONG as u64 / 8);
+    star.set_mtu(host, 1400);
+    let (code, report) = Star::ends(put);
+    assert_eq!(code, 3, "{report:#}");
+    Some(report["hosts"][0]["error"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn an_mtu_that_is_lowered_during_a_put_is_named() {
+    for host in [0, 1] {
+        let Some(error) = error_of_a_put_with_a_lowered_mtu(host) else { return };
+        let where_and_what = format!(
+            "the MTU of interface eth0 at {} is 1400 B, and packets have 1500 B: `ip link set eth0 mtu 1500`",
+            Star::address(host)
+        );
+        assert!(error.contains(&where_and_what), "{error}");
+    }
+}

@@ -178,6 +178,11 @@ impl Star {
         child.wait().unwrap().code()
     }
 
+    /// Sets the MTU of the interface of a host.
+    pub fn set_mtu(&self, host: usize, mtu: usize) {
+        ip(&format!("-n {} link set eth0 mtu {mtu}", self.namespace(Some(host)))).unwrap();
+    }
+
     /// Starts a command of the client with the addresses of `hosts`.
     pub fn start(&self, words: &[&str], hosts: &[usize]) -> Child {
         let addresses: Vec<_> = hosts.iter().map(|host| Self::address(*host)).collect();
