@@ -17,11 +17,11 @@ use crate::report::{HostReport, Report};
 /// Time after the first answer in which the other stores must have received the question. Stores that received it may take `ANSWER`
 /// to answer.
 const GATHER: Picos = Picos::from_millis(1000);
-/// Time in which a store answers; it may have to read the whole object for its hash.
+/// Time in which a store answers, or says that it reads on: it may have to read the whole object for its hash.
 const ANSWER: Picos = Picos::from_secs(60);
 /// The error of a store that takes longer.
-const UNANSWERED: &str = "it took the question and did not answer within 60 s; if it reads a large object for its hash, try again later: \
-                          it remembers the hash";
+const UNANSWERED: &str = "it took the question, and then was silent for 60 s; if its disk is slow, try again later: it remembers the \
+                          hash of what it has read";
 /// Time without any symbol after which the sources count as dead: twice the time after which they give up.
 const SILENCE: Picos = Picos::from_secs(10);
 /// Time in which a source answers the last message.
@@ -132,7 +132,9 @@ impl Get {
 
     fn on_message(&mut self, now: Instant, from: SocketAddr, message: &Message) {
         let ticket = match message {
-            Message::Found { ticket, .. } | Message::Refused { ticket, .. } => *ticket,
+            Message::Found { ticket, .. } | Message::Reading { ticket } | Message::Refused { ticket, .. } => {
+                *ticket
+            }
             _ => return,
         };
         let at = ticket as usize;
@@ -149,6 +151,9 @@ impl Get {
                     }
                     Err(_) => self.ends(now, at, Err("its answer has no BLAKE3".to_owned())),
                 }
+            }
+            (Message::Reading { .. }, State::Asked(_), Stage::Gathering(_)) => {
+                self.stores[at].until = now.after(ANSWER);
             }
             (Message::Refused { why, .. }, ..) => self.ends(now, at, Err(why.clone())),
             _ => {}
@@ -431,6 +436,28 @@ mod tests {
             std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["right"]);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_store_that_reads_on_is_waited_for_without_limit() {
+        let (host, store) =
+            (SocketAddr::from(([10, 0, 0, 1], 4000)), SocketAddr::from(([10, 0, 0, 2], 4000)));
+        let mut engine = Engine::new(EngineOptions::new(host, BitsPerSec::gbps(1), 1500, 1)).unwrap();
+        let target = std::env::temp_dir().join(format!("pullnet-reads-{}", std::process::id()));
+        let jobs = Jobs::new(Waker::new().unwrap());
+        let mut get = Get::new("name".to_owned(), target, &[store], &[], jobs);
+        let at = |seconds: u64| Instant(seconds * 1_000_000_000_000);
+        get.begin(at(0), &mut engine);
+        let State::Asked(session) = get.stores[0].state else { panic!("{:?}", get.stores[0].state) };
+        get.notice(at(0), &mut engine, Notice::Sent { to: store, session, counts: SendCounts::default() });
+        for seconds in (50..300).step_by(50) {
+            get.on_message(at(seconds), store, &Message::Reading { ticket: 0 });
+            get.tick(at(seconds + 1), &mut engine);
+            assert!(matches!(get.stage, Stage::Gathering(_)), "after {seconds} s: {:?}", get.stores[0].state);
+        }
+        // It says no more.
+        get.tick(at(310), &mut engine);
+        assert_eq!(get.stores[0].state, State::Over(Err(UNANSWERED.to_owned())));
     }
 
     #[test]

@@ -63,6 +63,11 @@ pub enum Message {
         /// Number of the exchange.
         ticket: u32,
     },
+    /// From a store: it still reads the object for its hash, and answers later.
+    Reading {
+        /// Number of the exchange.
+        ticket: u32,
+    },
     /// From a store: what is stored under the name.
     Found {
         /// Number of the exchange.

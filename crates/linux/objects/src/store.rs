@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use blake3::Hash;
 use pullnet_transport::Source;
@@ -18,6 +20,8 @@ use crate::message::{Message, check_name};
 const MOST_OBJECTS: usize = 256;
 /// Time without any block after which an object is given up; its sender gives up much earlier.
 const SILENCE: Picos = Picos::from_secs(30);
+/// Interval at which a store that reads an object for its hash says so, as long as it reads on.
+const SIGN_OF_LIFE: Picos = Picos::from_secs(10);
 /// Hashes that are remembered.
 const MOST_HASHES: usize = 4096;
 
@@ -30,6 +34,17 @@ struct Taking {
     expected: Hash,
     part: Part,
     moved: Instant,
+}
+
+/// An object that is read for its hash.
+struct Reading {
+    to: SocketAddr,
+    ticket: u32,
+    /// Number of chunks read, which the thread that reads counts.
+    chunks: Arc<AtomicU64>,
+    /// Their number when the host that asked was last told.
+    told: u64,
+    next: Instant,
 }
 
 /// Work that was done on a thread of its own.
@@ -65,6 +80,7 @@ pub struct Store {
     jobs: Jobs<Job>,
     taking: BTreeMap<ObjectId, Taking>,
     next: u32,
+    reading: Vec<Reading>,
     hashes: BTreeMap<String, (Version, u64, Hash)>,
     tell: Box<dyn FnMut(String) + Send>,
 }
@@ -78,8 +94,8 @@ impl Store {
         jobs: Jobs<Job>,
         tell: Box<dyn FnMut(String) + Send>,
     ) -> Self {
-        let (taking, hashes) = (BTreeMap::new(), BTreeMap::new());
-        Self { folder, most_bytes, jobs, taking, next: 0, hashes, tell }
+        let (taking, reading, hashes) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        Self { folder, most_bytes, jobs, taking, next: 0, reading, hashes, tell }
     }
 
     fn refuse(&mut self, now: Instant, engine: &mut Engine, to: SocketAddr, ticket: u32, why: String) {
@@ -180,11 +196,19 @@ impl Store {
             engine.send_message(now, from, &message);
             return Ok(());
         }
+        let chunks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&chunks);
         self.jobs.start(move || {
-            let result = hash(&file, &mut || true).map(|(bytes, hash)| (version, bytes, hash));
+            let mut count = || {
+                counted.fetch_add(1, Ordering::Relaxed);
+                true
+            };
+            let result = hash(&file, &mut count).map(|(bytes, hash)| (version, bytes, hash));
             let result = result.map_err(|error| format!("its object \"{name}\" cannot be read: {error}"));
             Job::Hashed { from, ticket, name, result }
-        })
+        })?;
+        self.reading.push(Reading { to: from, ticket, chunks, told: 0, next: now.after(SIGN_OF_LIFE) });
+        Ok(())
     }
 
     fn on_send(
@@ -241,6 +265,18 @@ impl Store {
         self.hashes.insert(name, content);
     }
 
+    /// Tells hosts that wait for a hash that the object is still read. A disk that gives nothing gets no such message.
+    fn tell_of_reading(&mut self, now: Instant, engine: &mut Engine) {
+        for reading in self.reading.iter_mut().filter(|reading| reading.next <= now) {
+            reading.next = now.after(SIGN_OF_LIFE);
+            let chunks = reading.chunks.load(Ordering::Relaxed);
+            if chunks > reading.told {
+                reading.told = chunks;
+                engine.send_message(now, reading.to, &Message::Reading { ticket: reading.ticket });
+            }
+        }
+    }
+
     fn on_job(&mut self, now: Instant, engine: &mut Engine, job: Job) {
         match job {
             Job::Written { from, ticket, object: (name, bytes, hash), result } => match result {
@@ -251,14 +287,17 @@ impl Store {
                 }
                 Err(why) => self.refuse(now, engine, from, ticket, why),
             },
-            Job::Hashed { from, ticket, name, result } => match result {
-                Ok((version, bytes, hash)) => {
-                    self.remember(name, (version, bytes, hash));
-                    let message = Message::Found { ticket, bytes, blake3: hash.to_string() };
-                    engine.send_message(now, from, &message);
+            Job::Hashed { from, ticket, name, result } => {
+                self.reading.retain(|reading| (reading.to, reading.ticket) != (from, ticket));
+                match result {
+                    Ok((version, bytes, hash)) => {
+                        self.remember(name, (version, bytes, hash));
+                        let message = Message::Found { ticket, bytes, blake3: hash.to_string() };
+                        engine.send_message(now, from, &message);
+                    }
+                    Err(why) => self.refuse(now, engine, from, ticket, why),
                 }
-                Err(why) => self.refuse(now, engine, from, ticket, why),
-            },
+            }
         }
     }
 }
@@ -282,7 +321,8 @@ impl Task for Store {
             }
             Notice::Lost { id } => self.drop_silent(now, engine, id),
             // A receiver that does not answer has given up, or asks again.
-            Notice::Sent { .. } | Notice::Failed { .. } | Notice::Apart { .. } => {}
+            Notice::Failed { to, .. } => self.reading.retain(|reading| reading.to != to),
+            Notice::Sent { .. } | Notice::Apart { .. } => {}
         }
     }
 
@@ -290,6 +330,7 @@ impl Task for Store {
         while let Some(job) = self.jobs.finished() {
             self.on_job(now, engine, job);
         }
+        self.tell_of_reading(now, engine);
         let silent = |taking: &Taking| taking.moved.after(SILENCE) <= now;
         let late: Vec<_> =
             self.taking.iter().filter(|(_, taking)| silent(taking)).map(|(id, _)| *id).collect();
@@ -300,7 +341,8 @@ impl Task for Store {
 
     fn due(&self) -> Instant {
         let due = |taking: &Taking| taking.moved.after(SILENCE);
-        self.taking.values().map(due).min().unwrap_or(Instant::NEVER)
+        let signs = self.reading.iter().map(|reading| reading.next);
+        self.taking.values().map(due).chain(signs).min().unwrap_or(Instant::NEVER)
     }
 
     fn is_over(&self) -> bool {
