@@ -56,7 +56,7 @@ impl Gate {
     }
 
     /// The next stream and who opened it; `None`: none came for a quarter of a second, it was gone again, or this
-    /// application is at its limit of streams.
+    /// application is at its limit of streams or of file descriptors.
     ///
     /// # Errors
     /// If no more can come.
@@ -84,8 +84,18 @@ impl Gate {
                     Ok(Some((Line::Tcp(stream), peer)))
                 }
                 Err(error) if passing(&error) => Ok(None),
+                // The connection stays queued until others have ended.
+                Err(error) if is_short_of_resources(&error) => {
+                    std::thread::park_timeout(NdpListener::RETRY);
+                    Ok(None)
+                }
                 Err(error) => Err(error),
             },
         }
     }
+}
+
+/// Whether the process or the machine lacks file descriptors or memory for a connection, which passes.
+fn is_short_of_resources(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }

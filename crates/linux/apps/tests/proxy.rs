@@ -349,3 +349,42 @@ fn the_program_carries_connections_shows_its_counts_and_stops() {
         assert!(told.starts_with(&format!("error: {words}")), "{told}");
     }
 }
+
+#[test]
+fn a_proxy_that_has_used_up_its_file_descriptors_goes_on_when_some_are_closed() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let daemons = [Running::start(50), Running::start(51)];
+    let server = TcpListener::bind(loopback(0)).unwrap();
+    let far = Route::ToTcp { service: SERVICE, to: server.local_addr().unwrap() };
+    let _far = Proxy::start(&stack(&daemons[1]), &far, Options::default()).unwrap();
+    thread::spawn(move || {
+        server.incoming().flatten().for_each(|mut stream| drop(stream.write_all(b"hello")))
+    });
+    // A port that is free.
+    let listen = TcpListener::bind(loopback(0)).unwrap().local_addr().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 40; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pullnet-proxy")]);
+    command.args([
+        "--listen",
+        &listen.to_string(),
+        "--to",
+        &format!("{}:{SERVICE}", daemons[1].address.rsplit_once(':').unwrap().0),
+    ]);
+    command.arg("--socket").arg(daemons[0].socket()).stderr(Stdio::piped());
+    let mut near = command.spawn().unwrap();
+    let mut said = BufReader::new(near.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().starts_with("carries TCP"));
+    let crowd: Vec<_> = (0..200).map(|_| TcpStream::connect(listen).unwrap()).collect();
+    // Those beyond are reset, or wait until others have ended.
+    thread::park_timeout(Duration::from_millis(500));
+    drop(crowd);
+    insist("a connection that is carried", || {
+        assert!(near.try_wait().unwrap().is_none(), "{:?}", said.next());
+        let client = TcpStream::connect(listen).map(patient);
+        client.is_ok_and(|mut client| client.read_exact(&mut [0; 5]).is_ok())
+    });
+    assert!(Command::new("kill").arg(near.id().to_string()).status().unwrap().success());
+    assert!(near.wait().unwrap().success());
+}
