@@ -155,6 +155,19 @@ def test_stamps_at_the_end_of_intervals(tmp_path: Path) -> None:
     assert table(tmp_path, both)[0].start == 0
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("first", [2**53 + 1, 2**63 + 1])
+def test_counts_that_no_double_holds_exactly(first: int, ending: str, tmp_path: Path) -> None:
+    """A counter of bytes has more than 2^53 after 8 days at 100 Gbit/s."""
+    file = tmp_path / f"a.{ending}"
+    readings = pl.Series([first + 1001 * row for row in range(9)], dtype=pl.UInt64)
+    frame = pl.DataFrame({"t_s": [300 * row for row in range(9)], "in_bytes_total": readings})
+    frame.write_csv(file) if ending == "csv" else frame.write_parquet(file)
+    assert read(file)[0].bytes.tolist() == [1001.0] * 8
+    each = read(file, kind="volume")[0].bytes
+    assert each.tolist() == [float(reading) for reading in readings]
+
+
 def test_other_forms_of_times(tmp_path: Path) -> None:
     (german,) = table(tmp_path, "time;bytes\n01.07.2026 00:00;5\n01.07.2026 00:05;6\n", input_timezone="UTC")
     (stated,) = table(
