@@ -26,6 +26,7 @@ def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) 
         content = _plain(stream.read())
     if not content.strip():
         raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
+    _refuse_other_encodings(content, path)
     separator = _separator(content)
     mark = _decimal(content, separator, decimal, path)
     first = _parsed(content, separator, mark, {})
@@ -47,6 +48,25 @@ def _plain(content: bytes) -> bytes:
     if content.startswith(b"#"):
         content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"#"))
     return content
+
+
+def _refuse_other_encodings(content: bytes, path: str) -> None:
+    """Refuse text that is not UTF-8; Arrow would read a label in another encoding as bytes, and not as a label."""
+    wide = b"\0" in content[:_SAMPLE]
+    at = 0
+    if not wide:
+        # Almost every file is ASCII, and `isascii` needs no copy.
+        if content.isascii():
+            return
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = error.start
+        else:
+            return
+    line = content.count(b"\n", 0, at) + 1
+    remedy = f"convert it, for instance by `iconv -f {'UTF-16' if wide else 'ISO-8859-1'} -t UTF-8`"
+    raise TrafficError("is not UTF-8", where=f"{path}, line {line}", remedy=remedy)
 
 
 def _separator(content: bytes) -> str:
