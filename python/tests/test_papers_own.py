@@ -182,6 +182,11 @@ def test_it_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None:
             EXPERIMENT.replace('"180 kB"', '"1 MB"'),
             r"claim curve: parameters.key: size has values of several units in \[one\]: 90 kB, 1 MB; write all",
         ),
+        (
+            CURVE.replace("[180, 160]", "[18, 160]"),
+            EXPERIMENT,
+            r"claim curve: curve: no level of \[one\] has size = 18; they have 90 kB, 180 kB",
+        ),
         (CLAIM.replace('"one"', '["one"]'), EXPERIMENT, r"claim flows: .*experiment=\['one'\] is of the wrong type"),
         (
             CLAIM.replace('"flows.completed" }', '"flows.completed", at = { size = ["90 kB"] } }'),

@@ -10,7 +10,7 @@ from pullnet.errors import InputError
 from pullnet.papers import model
 from pullnet.papers.judge import unfit
 from pullnet.papers.measures import ALL, kinds_of
-from pullnet.papers.measures.data import agrees, has_number, unit_of
+from pullnet.papers.measures.data import agrees, has_number, number_of, unit_of
 from pullnet.papers.measures.metrics import summary, summary_curve
 from pullnet.papers.model import Claim, Experiment, Paper, Value
 from pullnet.papers.reproduce import used_by
@@ -80,7 +80,10 @@ def _of_point(claim: Claim, experiment: Experiment) -> Iterator[str]:
         yield f"parameters.at: no level of [{experiment.name}] has the point {wanted}; it has {have}"
     key = claim.parameters.get("key")
     if isinstance(key, str):
-        yield from (f"parameters.key: {key} {error}" for error in _of_key(claim.measure, experiment, key))
+        wrong = [f"parameters.key: {key} {error}" for error in _of_key(claim.measure, experiment, key)]
+        yield from wrong
+        if claim.measure == summary_curve.__name__ and not wrong:
+            yield from _of_curve(claim, experiment, key)
 
 
 def _points(experiment: Experiment) -> list[dict[str, Value]]:
@@ -103,6 +106,16 @@ def _of_key(measure: str, experiment: Experiment, key: str) -> Iterator[str]:
     elif len({unit_of(value) for value in values}) > 1:
         units = ", ".join(str(value) for value in values)
         yield f"has values of several units in [{experiment.name}]: {units}; write all of them in one"
+
+
+def _of_curve(claim: Claim, experiment: Experiment, key: str) -> Iterator[str]:
+    """Errors of points that no level runs: a verdict would be of the other points alone."""
+    values = list(dict.fromkeys(point[key] for point in _points(experiment) if key in point))
+    run = {number_of(value) for value in values}
+    for x, *_ in claim.curve:
+        if x not in run:
+            have = ", ".join(str(value) for value in values)
+            yield f"curve: no level of [{experiment.name}] has {key} = {x:g}; they have {have}"
 
 
 def _of_measure(claim: Claim) -> Iterator[str]:
