@@ -301,6 +301,13 @@ def test_the_words_of_an_invoice() -> None:
     assert f"{int((inbound > 200).sum()):,} slots lie above" in wanted
 
 
+@pytest.mark.parametrize("commitment", [0, 1])
+def test_the_words_without_a_currency(commitment: int) -> None:
+    link = Link("l", trace([1.0] * 5 + [7] * 15))
+    asked = terms(rule=Rule.IN, price=Price.per_mbps("2.50"), commitment=commitment)
+    assert explain(bill(link, period(20), asked)).count("at 2.50 for a Mbit/s") == 1 + commitment
+
+
 def test_every_rule_stands_beside_the_chosen_one() -> None:
     rows = compare(whole())
     assert len(rows) == 6 * 3 * 2

@@ -86,15 +86,16 @@ def _when(bill: Bill, index: int) -> str:
 
 
 def _paid(bill: Bill, price: Price, amount: Money) -> Iterator[str]:
-    currency = price.currency
+    # Without a currency no second space is left.
+    committed, overage = (f"{each} {price.currency}".rstrip() for each in (price.committed, price.overage))
     for line in bill.lines:
         if not bill.terms.commitment:
-            yield f"{mbps(line.rate)} at {price.committed} {currency} for a Mbit/s".rstrip() + "."
+            yield f"{mbps(line.rate)} at {committed} for a Mbit/s."
             continue
         beyond = max(Fraction(0), line.rate - bill.terms.commitment)
-        yield f"Committed are {mbps(bill.terms.commitment)} at {price.committed} {currency} for a Mbit/s, used or not."
+        yield f"Committed are {mbps(bill.terms.commitment)} at {committed} for a Mbit/s, used or not."
         yield (
-            f"{mbps(beyond)} go beyond, at {price.overage} {currency} for a Mbit/s."
+            f"{mbps(beyond)} go beyond, at {overage} for a Mbit/s."
             if beyond
             else f"The {mbps(line.rate)} do not go beyond."
         )
