@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use pullnet_transport::{GroupMember, HostAddr};
+use pullnet_units::Instant;
 
 /// Content of a receiver's latest pull, or the common content of the pulls of all receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Group {
     members: Vec<Member>,
     /// Whether the group was probed since symbols last left.
     pub asked: bool,
+    /// When some receivers began to wait for others.
+    pub waits_since: Instant,
 }
 
 impl Group {
@@ -43,7 +46,7 @@ impl Group {
             pulled: Word::default(),
             heard: false,
         };
-        Self { members: (0..).zip(members).map(member).collect(), asked: false }
+        Self { members: (0..).zip(members).map(member).collect(), asked: false, waits_since: Instant::ZERO }
     }
 
     pub fn members(&self) -> &[Member] {
@@ -54,16 +57,22 @@ impl Group {
         self.members.is_empty()
     }
 
-    /// Records a pull; `false` if it is not a member's. Its first undecodable block counts even if its number is old.
-    pub fn note(&mut self, from: HostAddr, pull: Word) -> bool {
-        let Some(member) = self.members.iter_mut().find(|member| member.addr == from) else { return false };
+    /// Records a pull that arrives when `served` symbols have been served. Returns whether its number is new; `None` if it is
+    /// not a member's. Its first undecodable block counts even if its number is old.
+    pub fn note(&mut self, now: Instant, from: HostAddr, pull: Word, served: u32) -> Option<bool> {
+        let waited = self.waits(served);
+        let member = self.members.iter_mut().find(|member| member.addr == from)?;
         member.heard = true;
         let ahead = pull.number.wrapping_sub(member.pulled.number);
-        if ahead > 0 && ahead <= u32::MAX / 2 {
+        let new = ahead > 0 && ahead <= u32::MAX / 2;
+        if new {
             (member.pulled.number, member.pulled.fin) = (pull.number, pull.fin);
         }
         member.pulled.first = member.pulled.first.max(pull.first);
-        true
+        if !waited && self.waits(served) {
+            self.waits_since = now;
+        }
+        Some(new)
     }
 
     /// The pulls common to all members; `None` if there is no member.

@@ -75,6 +75,8 @@ pub(crate) struct Sender {
     /// The part of `counts` already reported.
     reported: SendCounts,
     pub last_progress: Instant,
+    /// The two latest times between pulls that granted credit.
+    intervals: [Picos; 2],
     heard: bool,
     last_heard: Instant,
     last_sent: Instant,
@@ -124,6 +126,7 @@ impl Sender {
             counts: SendCounts::default(),
             reported: SendCounts::default(),
             last_progress: now,
+            intervals: [Picos::ZERO; 2],
             heard: false,
             last_heard: now,
             last_sent: now,
@@ -162,9 +165,11 @@ impl Sender {
     /// Handles a pull of one receiver of a group. Symbols that all receivers have pulled may then leave.
     pub fn on_group_pull(&mut self, now: Instant, from: HostAddr, pull: Word, (block, extra): (u32, u32)) {
         let Some(group) = &mut self.group else { return };
-        if group.note(from, pull) {
-            self.serve_group(now, (block, extra));
+        let Some(new) = group.note(now, from, pull, self.served) else { return };
+        if new {
+            self.asks = 0;
         }
+        self.serve_group(now, (block, extra));
     }
 
     /// Grants credit for the symbols that all receivers of the group have pulled.
@@ -255,7 +260,8 @@ impl Sender {
     /// Time until which the group waits for receivers that are behind; `None` if none is.
     fn patient_until(&self, wait: Picos) -> Option<Instant> {
         let group = self.group.as_ref().filter(|group| !self.can_send() && group.waits(self.served))?;
-        (!group.is_empty()).then(|| self.last_progress.max(self.last_symbol).after(wait))
+        (!group.is_empty())
+            .then(|| self.last_progress.max(self.last_symbol).max(group.waits_since).after(wait))
     }
 
     /// Whether receivers must be detached now.
@@ -274,11 +280,12 @@ impl Sender {
 
     /// Handles a pull: the advance of its number is the credit it grants. From an old pull, only the block fields count.
     pub fn on_pull(&mut self, now: Instant, number: u32, first: u32, (block, extra): (u32, u32), fin: bool) {
-        (self.heard, self.last_heard, self.asks) = (true, now, 0);
+        (self.heard, self.last_heard) = (true, now);
         let ahead = number.wrapping_sub(self.served);
         if ahead > 0 && ahead <= u32::MAX / 2 {
             self.credit = self.credit.saturating_add(ahead).min(MOST_CREDIT);
-            (self.served, self.fin, self.last_progress) = (number, fin, now);
+            self.intervals = [now.since(self.last_progress), self.intervals[0]];
+            (self.served, self.fin, self.last_progress, self.asks) = (number, fin, now, 0);
         }
         self.skip_to(first.min(self.cut.blocks().saturating_sub(1)));
         let at = block.checked_sub(self.first).map(|at| at as usize);
@@ -408,12 +415,20 @@ impl Sender {
             () => rules.timeout.saturating_mul(PATIENCE),
         };
         let most = rules.timeout.max(Picos(rules.give_up.0 / LEAST_ASKS));
-        let wait = wait.saturating_mul(1 << self.asks.min(MAX_DOUBLINGS)).min(most);
+        let wait = wait.saturating_mul(1 << self.asks.min(MAX_DOUBLINGS));
+        let wait = if self.fin { wait } else { wait.max(self.usual_wait()) }.min(most);
         let silence = self.last_heard.max(self.last_sent).after(wait);
         let asked = self.group.as_ref().is_some_and(|group| group.asked);
-        let patience =
-            self.patient_until(if asked { rules.straggler } else { rules.timeout.min(rules.straggler) });
+        let probe = rules.timeout.max(self.usual_wait().min(most)).min(rules.straggler);
+        let patience = self.patient_until(if asked { rules.straggler } else { probe });
         patience.map_or(silence, |until| until.min(silence))
+    }
+
+    /// Twice the time between pulls. No receiver has pulled the symbol of a probe: probes between pulls that lie far apart
+    /// would exceed the rate at which those are paced. A single long time may come of a loss and does not count.
+    fn usual_wait(&self) -> Picos {
+        let [latest, before] = self.intervals;
+        latest.min(before).saturating_mul(2)
     }
 
     /// Handles a timeout: sends a probe, which the receiver answers. Returns the number of the latest symbol, or `Err` if

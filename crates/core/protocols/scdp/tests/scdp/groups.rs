@@ -363,3 +363,20 @@ fn probes_do_not_postpone_the_timeout_of_a_receiver() {
     }
     assert!(pulls.iter().any(|packet| matches!(packet.header, ScdpHeader::Pull { .. })), "{pulls:?}");
 }
+
+/// With a low `pull_rate` pulls lie further apart than the timeout. Nobody has pulled the symbol of a probe.
+#[test]
+fn receivers_that_pull_rarely_get_what_they_pull() {
+    let mut host = sender(60);
+    let gap = Picos::from_micros(30_000);
+    let mut sent = Vec::new();
+    for number in 1..=20 {
+        sent.push(host.waits(host.now.after(gap)));
+        // One after the other, but soon.
+        (0..3).for_each(|member| sent.push(host.pulled(member, number)));
+    }
+    // Probes leave until it is known how far apart pulls lie.
+    let later = sent[8..].concat();
+    assert_eq!(later.len(), 18);
+    assert!(later.iter().all(|packet| packet.to == GROUP && !symbol(packet).unasked()));
+}

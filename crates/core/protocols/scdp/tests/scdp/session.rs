@@ -326,3 +326,17 @@ proptest! {
         prop_assert_eq!(reported, bytes);
     }
 }
+
+/// At a hundredth of the link's rate, pulls for large symbols lie 48 ms apart, which is longer than a sender usually waits for one.
+#[test]
+fn symbols_come_at_the_rate_of_pulls_even_if_that_is_low() {
+    let pulling = Pulling { pull_rate: 0.01, ..Pulling::default() };
+    let config = ScdpConfig { mtu: Bytes(60_000), pulling, ..ScdpConfig::default() };
+    let (sent, events) = session(&config, 6_000, fine);
+    assert!(completes(&events));
+    let probes = sent
+        .iter()
+        .filter(|packet| matches!(packet.header, ScdpHeader::Symbol { symbol, .. } if symbol.unasked()));
+    let count = probes.count();
+    assert!(count <= 6, "{count} probes beside {} pulls", pulls(&sent).len());
+}
