@@ -312,11 +312,23 @@ impl ScdpEndpoint {
             self.pulls.remove(slot, remove, pending);
         }
         self.add_pulls(now, slot, priority, pending, add);
+        let pulls_now = add > 0 && self.pulls.len() == u64::from(add) && self.pacer.free_at() <= now;
         if complete {
             self.finish(now, slot);
         } else {
             self.arm_receiver(slot);
         }
+        if symbol.unasked() && !pulls_now {
+            self.answer_probe(slot, packet.from);
+        }
+    }
+
+    /// Tells the sender `peer` that its receiver is alive, although no pull for it may leave now: by the latest pull, which
+    /// grants nothing unless it was lost.
+    fn answer_probe(&mut self, slot: u32, peer: HostAddr) {
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let Some((header, path)) = receiver.latest_pull(peer, &mut self.chance) else { return };
+        self.send_control(peer, path, header);
     }
 
     /// Adds `add` pulls to the queue; the session's `pending` already includes them.

@@ -262,20 +262,31 @@ impl Receiver {
         if self.timed.is_none() {
             self.timed = Some((source.pulled, to, now));
         }
-        let (first, number) = (self.blocks.first(), source.pulled);
+        let first = self.blocks.first();
         let directed = core::iter::from_fn(|| self.directed.pop_front()).find(|block| *block >= first);
         let block = directed.unwrap_or(first);
-        let extra = if self.of > 1 {
-            // Pulls to each sender count only the repair symbols requested from it.
+        if self.of > 1 {
             source.extra = source.extra.split_off(&first);
-            let extra = source.extra.entry(block).or_default();
-            *extra += u32::from(directed.is_some());
-            *extra
-        } else {
-            self.blocks.extra(block)
-        };
+            *source.extra.entry(block).or_default() += u32::from(directed.is_some());
+        }
+        (self.pull(to, block), to)
+    }
+
+    /// The latest pull to sender number `to`, with the repair symbols of `block` pulled so far.
+    fn pull(&self, to: usize, block: u32) -> ScdpHeader {
+        let source = &self.sources[to];
+        // Pulls to each of several senders count only the repair symbols requested from it.
+        let own = || source.extra.get(&block).copied().unwrap_or(0);
+        let extra = if self.of > 1 { own() } else { self.blocks.extra(block) };
         let fin = self.pending == 0 && self.expected() >= self.blocks.needed();
-        (ScdpHeader::Pull { conn: self.conn, number, first, block, extra, fin }, to)
+        let (first, number) = (self.blocks.first(), source.pulled);
+        ScdpHeader::Pull { conn: self.conn, number, first, block, extra, fin }
+    }
+
+    /// The latest pull to the sender `peer`, and a path for it.
+    pub fn latest_pull(&mut self, peer: HostAddr, chance: &mut RandomStream) -> Option<(ScdpHeader, u16)> {
+        let to = self.sources.iter().position(|source| source.peer == peer)?;
+        Some((self.pull(to, self.blocks.first()), self.sources[to].path(chance)))
     }
 
     /// Next deadline: end of decoding, timeout, or the end of a silent session.

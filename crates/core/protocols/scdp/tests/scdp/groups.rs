@@ -364,7 +364,7 @@ fn probes_do_not_postpone_the_timeout_of_a_receiver() {
     assert!(pulls.iter().any(|packet| matches!(packet.header, ScdpHeader::Pull { .. })), "{pulls:?}");
 }
 
-/// With a low `pull_rate` pulls lie further apart than the timeout. Nobody has pulled the symbol of a probe.
+/// With a low `pull_rate` pulls lie further apart than the timeout. A probe carries a symbol that no receiver has pulled.
 #[test]
 fn receivers_that_pull_rarely_get_what_they_pull() {
     let mut host = sender(60);

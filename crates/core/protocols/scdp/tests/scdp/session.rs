@@ -340,3 +340,37 @@ fn symbols_come_at_the_rate_of_pulls_even_if_that_is_low() {
     let count = probes.count();
     assert!(count <= 6, "{count} probes beside {} pulls", pulls(&sent).len());
 }
+
+/// All symbols have arrived, and decoding takes longer than the sender bears silence: the receiver answers its probes.
+#[test]
+fn a_session_outlives_a_decoder_that_is_slower_than_give_up() {
+    let pulling = Pulling { give_up: Picos::from_micros(20_000), ..Pulling::default() };
+    let slow = ScdpConfig { decode_rate: Some("1 Mbps".parse().unwrap()), pulling, ..config() };
+    let trim_one = |_: &Log, side: usize, packet: &Packet| match packet.header {
+        ScdpHeader::Symbol { symbol, .. } if symbol.esi == 20 && side == 0 => trimmed(),
+        _ => vec![Passage::whole(HOP)],
+    };
+    let (sent, events) = session(&slow, 50, trim_one);
+    assert!(completes(&events), "{:?}", events.last());
+    // 50 symbols and three for the trimmed one; the others are probes during 400 ms.
+    let pulled = pulls(&sent).iter().map(|pull| pull.0).max();
+    assert_eq!(pulled, Some(50 - 12 + 3), "answers to probes are no new pulls");
+}
+
+/// The pulls of a host with many sessions lie further apart than their senders bear silence.
+#[test]
+fn sessions_outlive_a_pull_queue_that_is_longer_than_give_up() {
+    let pulling = Pulling { give_up: Picos::from_micros(3_000), pull_rate: 0.01, ..Pulling::default() };
+    let config = ScdpConfig { pulling, ..config() };
+    let mut channel = channel(&config, 1);
+    for conn in 0..20 {
+        let size = Some(Bytes(20_000));
+        channel.open(
+            0,
+            FlowSpec { conn: ConnId::new(conn), to: HOSTS[1], size, paths: 4, ..FlowSpec::default() },
+        );
+    }
+    assert!(channel.run(LIMIT, fine));
+    let failed = channel.log.events.iter().filter(|(_, _, event)| matches!(event, Event::Failed { .. }));
+    assert_eq!(failed.count(), 0);
+}
