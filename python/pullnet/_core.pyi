@@ -124,6 +124,8 @@ class Scenario:
         """
     def topology_file(self, name: str) -> str:
         """The text of the file `name` with its topology, in the format that the ending names."""
+    def group_names(self) -> dict[str, list[str]]:
+        """Names that group results in a summary, by the path of the group: the names of tags are at `by_tag`."""
     @property
     def silenced(self) -> list[str]:
         """Names of the warnings that it silences."""

@@ -406,8 +406,39 @@ def test_an_unknown_metric_is_refused_with_what_is_near(pullnet: Pullnet, plain:
     assert re.match(r"error: --metric fct_us.p95: no run has it; did you mean fct_us.p\d\d or", done.stderr)
     assert not (plain.parent / "results").exists(), "before anything runs"
     assert pullnet("sweep", "plain.toml", "--metric", "fct_us.p90").returncode == 0
-    done = pullnet("sweep", "plain.toml", "--metric", "by_tag.nosuch.fct_us.p90")
-    assert re.match(r"error: --metric by_tag.nosuch.fct_us.p90: no run has it; did you mean by_tag", done.stderr)
+
+
+UNKNOWN_NAMES = {
+    "by_tag.nosuch.fct_us.p90": "no point has the tag 'nosuch'; use one of a.b, bulk, incast",
+    "by_tag.a.flows.started": "no point has the tag 'a'; use one of a.b, bulk, incast",
+    "by_transport.tcp.fct_us.p90": "no point has the transport 'tcp'; use one of ndp",
+    "by_tenant.red.fct_us.p90": "no point has the tenant 'red'; none has a tenant",
+    "packets.trimmed_by_tier.tor": "no point has the tier 'tor'; use one of ",
+}
+
+
+def test_names_that_no_point_has_are_refused_before_anything_runs(pullnet: Pullnet, plain: Path) -> None:
+    metrics = [part for name in UNKNOWN_NAMES for part in ("--metric", name)]
+    done = pullnet("sweep", "plain.toml", "--over", "traffic.1.tag=a.b,incast", *metrics)
+    assert done.returncode == 2
+    assert not (plain.parent / "results").exists()
+    for line, (name, reason) in zip(done.stderr.splitlines(), UNKNOWN_NAMES.items(), strict=True):
+        assert line.startswith(f"error: --metric {name}: {reason}"), line
+
+
+def test_a_name_that_one_point_has_is_accepted(pullnet: Pullnet, plain: Path) -> None:
+    over = ["--over", "traffic.1.tag=a.b,incast", "--metric", "by_tag.a.b.flows.started"]
+    done = pullnet("sweep", "plain.toml", *over)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_error_about_a_name_lists_a_few_of_many() -> None:
+    many = {"by_tag": {f"tag {number}" for number in range(100)}}
+    error = data.unknown_name("by_tag.tag 1000.flows.started", many)
+    assert error is not None and "tag 100, " not in error
+    assert error.endswith("and 92 more") and "tag 10," in error
+    assert data.unknown_name("by_tag.tag 10.flows.started", many) is None
+    assert data.unknown_name("failures.any", many) is None
 
 
 def test_every_metric_of_a_run_can_be_asked_for(plain: Path) -> None:

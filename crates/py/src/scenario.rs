@@ -1,5 +1,6 @@
 //! Compiles text to a scenario that can be simulated.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pullnet_scenario::compile;
@@ -108,6 +109,12 @@ impl Scenario {
     fn topology_file(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         pullnet_topology::save(&self.0.topology, name)
             .map_err(|error| errors::input(py, vec![error.to_string()]))
+    }
+
+    /// Names that group results in a summary, by the path of the group: the names of tags are at `by_tag`.
+    fn group_names(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, Vec<String>>> {
+        let names = fault::guarded(py, || self.0.group_names())?;
+        Ok(names.into_iter().map(|(group, names)| (group, names.into_iter().collect())).collect())
     }
 
     /// Names of the warnings that the scenario silences.

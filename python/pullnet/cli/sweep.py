@@ -107,6 +107,7 @@ def sweep(
         keep=keep or [],
         threads=threads,
     )
+    _check_names(metrics or [], plan)
     store = Store(out or sweep_directory(plan.name))
     if dry_run:
         _announce(plan, store)
@@ -117,11 +118,20 @@ def sweep(
 
 
 def _check_metrics(metrics: list[str]) -> None:
-    """Refuse what no summary can have; which tags there are, only the runs tell."""
+    """Refuse what no summary can have, before the scenario is read."""
     from pullnet.sweeps.data import is_metric
     from pullnet.sweeps.sweep import unknown
 
     wrong = [unknown(name) for name in metrics if not is_metric(name)]
+    if wrong:
+        raise InputError(wrong)
+
+
+def _check_names(metrics: list[str], plan: "Plan") -> None:
+    """Refuse metrics of tags, tenants, transports and tiers that no point has."""
+    from pullnet.sweeps.data import unknown_name
+
+    wrong = [error for name in metrics if (error := unknown_name(name, plan.group_names))]
     if wrong:
         raise InputError(wrong)
 

@@ -3,7 +3,7 @@
 import difflib
 import re
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import is_dataclass
 from functools import cache
@@ -31,6 +31,9 @@ _UNITS = (
 _NOT_MEASURED = ("seed", "threads")
 _WINDOW = ("from", "to")
 
+_MOST_NAMES = 8
+"""Names that an error lists."""
+
 _NO_METRICS = {"metric": pl.String, "runs": pl.UInt32, "missing": pl.UInt32, "mean": pl.Float64, "sd": pl.Float64}
 
 
@@ -44,6 +47,27 @@ def unit(metric: str) -> str:
 def is_metric(name: str) -> bool:
     """Whether a summary can have such a number: tags and other names within it may be any."""
     return _field_of(name) is not None
+
+
+def unknown_name(metric: str, groups: Mapping[str, Collection[str]]) -> str | None:
+    """Explain that no run can have a metric, since its group has no such name; `None` if it has.
+
+    `groups` has the names of each group, such as the tags at `by_tag`. Names of other groups may be any.
+    """
+    found = [
+        (group, metric[len(group) + 1 : len(metric) - len(rest)])
+        for group, _, rest in (path.partition(".*") for path in _numbers(Summary) if "*" in path)
+        if metric.startswith(f"{group}.") and metric.endswith(rest) and len(metric) > len(group) + len(rest)
+    ]
+    # A name may have dots, so that a metric can match the fields of several paths.
+    if not found or any(group not in groups or name in groups[group] for group, name in found):
+        return None
+    group, name = found[0]
+    kind, names = group.rpartition("by_")[2], sorted(groups[group])
+    near = difflib.get_close_matches(name, names, _MOST_NAMES, 0.0) if len(names) > _MOST_NAMES else names
+    others = f" and {len(names) - len(near)} more" if len(names) > len(near) else ""
+    known = f"use one of {', '.join(near)}{others}" if names else f"none has a {kind}"
+    return f"--metric {metric}: no point has the {kind} {name!r}; {known}"
 
 
 def near_metrics(name: str, known: Iterable[str] | None = None) -> str:

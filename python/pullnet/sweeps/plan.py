@@ -21,6 +21,9 @@ from pullnet.sweeps.axes import Axis, Over, Value, parse
 MOST_RUNS = 100_000
 """Runs of one sweep."""
 
+GroupNames = dict[str, set[str]]
+"""Names that group results in a summary, by the path of the group: those of tags are at `by_tag`."""
+
 _LETTERS = 32
 """Letters of a hash that name something: 128 bits."""
 
@@ -73,6 +76,8 @@ class Plan:
     keep: tuple[str, ...]
     threads: int
     silenced: list[tuple[str, str]] = field(default_factory=list)
+    group_names: GroupNames = field(default_factory=dict)
+    """Names of all points."""
 
     @property
     def runs(self) -> list[Run]:
@@ -102,19 +107,27 @@ def make(
     if count > MOST_RUNS:
         raise InputError(f"--over: the values combine to {count} points; use at most {MOST_RUNS}")
     quiet = silenced(silence)
-    name, points, seed = _points(read(scenario), axes, settings + quiet, seeds)
+    names: GroupNames = {}
+    name, points, seed = _points(read(scenario), axes, settings + quiet, seeds, names)
     _refuse_equal(axes, points)
     listed = [seed] if seeds is None else seeds
     if len(points) * len(listed) > MOST_RUNS:
         product = f"{len(points)} points and {len(listed)} seeds are {len(points) * len(listed)} runs"
         raise InputError(f"--seeds: {product}; use at most {MOST_RUNS}")
-    return Plan(name, axes, settings, listed, points, _kept(keep, points[0]), threads, quiet)
+    return Plan(name, axes, settings, listed, points, _kept(keep, points[0]), threads, quiet, names)
 
 
 def _points(
-    source: tuple[str, str], axes: list[Axis], settings: list[tuple[str, str]], seeds: list[int] | None
+    source: tuple[str, str],
+    axes: list[Axis],
+    settings: list[tuple[str, str]],
+    seeds: list[int] | None,
+    names: GroupNames,
 ) -> tuple[str, list[Point], int]:
-    """Compile every combination. Returns the scenario's name, the points, and the seed of the file."""
+    """Compile every combination. Returns the scenario's name, the points, and the seed of the file.
+
+    Adds the names that group the results of any point to `names`.
+    """
     path, text = source
     inputs.verify(Path(path).parent)
     seeded = [("seed", str(seeds[0]))] if seeds else []
@@ -132,6 +145,8 @@ def _points(
                 errors.setdefault(_told(line, here), []).append(", ".join(f"{key}={value}" for key, value in here))
             continue
         name, seed = core.name, core.seed
+        for group, found in core.group_names().items():
+            names.setdefault(group, set()).update(found)
         at_here = {axis.path: axis.values[at] for axis, at in zip(axes, choice, strict=True)}
         points.append(_point(at_here, *inputs.packed(core)))
     if errors:

@@ -1,8 +1,10 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use pullnet_config::{Forwarding, Input, Resolved};
 use pullnet_probes::{End, Probes};
 use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::Setting;
-use pullnet_topology::{Schedules, Topology};
+use pullnet_topology::{Level, Schedules, Topology};
 use pullnet_units::Instant;
 use pullnet_workload::CheckedWorkload;
 
@@ -81,5 +83,18 @@ impl Scenario {
             input.settings.iter().for_each(|setting| resolved.replace(setting, name.write()));
         }
         resolved
+    }
+
+    /// Names that group results in a summary, by the path of the group: `by_tag`, `by_tenant`, `by_transport` and
+    /// `packets.trimmed_by_tier`.
+    pub fn group_names(&self) -> BTreeMap<&'static str, BTreeSet<String>> {
+        let workload = &self.workload;
+        let tiers: BTreeSet<Level> = self.topology.ports.iter().map(|port| port.level).collect();
+        BTreeMap::from([
+            ("by_tag", workload.tags().iter().cloned().collect()),
+            ("by_tenant", workload.tenants().iter().filter(|name| !name.is_empty()).cloned().collect()),
+            ("by_transport", self.transports.iter().map(|carried| carried.name.clone()).collect()),
+            ("packets.trimmed_by_tier", tiers.iter().map(ToString::to_string).collect()),
+        ])
     }
 }

@@ -124,6 +124,16 @@ impl CheckedWorkload {
         Ok(Self { blocks, tags: names.tags.names, tenants: names.tenants.names })
     }
 
+    /// Names of all tags that flows can have.
+    pub fn tags(&self) -> &[String] {
+        &self.tags
+    }
+
+    /// Names of all tenants that flows can have; the first name is empty and stands for flows without a tenant.
+    pub fn tenants(&self) -> &[String] {
+        &self.tenants
+    }
+
     /// Number of traffic blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
