@@ -84,8 +84,12 @@
     well_bound = (!to.ticket.bad || to.mask == 0) && well_known(to.comes_round, to.from, to.ticket.frame.kind);
     for (int p = 0; p < PORTS; p++) if (p == int'(to.from) && to.mask[p]) well_bound = 1'b0;
   endfunction
-  // What goes into `bounds` is asserted to be well bound; that it comes out as it went in is proved of short_fifo.
+  // What goes into `bounds` is asserted to be well bound; that it comes out as it went in is proved of short_fifo. Asserted in the
+  // cycle in which it goes in: a clocked assertion is checked one cycle later, where what is assumed would hide that it fails.
   always_comb assume (!valid4 || well_bound(bound4));
+  always_comb if (past && !rst) begin
+    bound_as_they_leave: assert (!valid_bound || well_bound(bound_in));
+  end
   function automatic logic well_ordered(input order_t one);
     well_ordered = (one.to_queue & (one.to_queue - 1'b1)) == 0 && (one.to_queue & ~one.mask) == 0;
     for (int p = 0; p < PORTS; p++) if (p == int'(one.from) && one.mask[p]) well_ordered = 1'b0;
@@ -127,7 +131,6 @@
   end
 
   always_ff @(posedge clk) if (past && !rst) begin
-    bound_as_they_leave: assert (!valid_bound || well_bound(bound_in));
     conserved: assert (came == went + 7'(on_way));
     on_the_way: assert (6'(on_way) == 6'(round_take || in_ready != 0) + 6'(valid1) + 6'(valid2) + 6'(valid3)
         + 6'(valid_bound) + 6'(bounds.held) && on_way <= C'(BOUNDS) && valid4 == (bounds.held != 0));
