@@ -101,8 +101,9 @@ macro_rules! window_settings {
                 /// Bytes on the wire of a SYN, a SYN-ACK, and an ACK without SACK ranges; not less than `header`. Ranges
                 /// add an option of 4 bytes and 8 for each range to the header. Source: least Ethernet frame, 64 B.
                 ack: pullnet_units::Bytes = "64 B" in "1 B" => "128 B",
-                /// Packets that may leave before the first ACK. Source: RFC 6928, 10 packets.
-                initial_window: pullnet_units::Packets = "10 packets" in "1 packets" => "10 packets",
+                /// Packets that may leave before the first ACK; not more than `receive_window` do. Source: RFC 6928, at most
+                /// 10 packets; Linux lets a route state more (initcwnd).
+                initial_window: pullnet_units::Packets = "10 packets" in "1 packets" => "1048576 packets",
                 /// Whether data waits for a SYN exchange. Source: RFC 9293, section 3.5; off saves one round trip.
                 handshake: bool = true,
                 /// Whether a receiver acknowledges every second packet only. Source: RFC 5681, section 4.2.

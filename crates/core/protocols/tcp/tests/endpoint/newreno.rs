@@ -1,6 +1,7 @@
 //! Slow start, congestion avoidance, fast retransmit and fast recovery without SACK: RFC 5681, 3042 and 6582.
 
 use crate::common::*;
+use pullnet_settings::{Settings, Value};
 use pullnet_tcp::TcpConfig;
 use pullnet_transport::Class;
 use pullnet_units::Packets;
@@ -36,6 +37,18 @@ fn above_the_threshold_the_window_grows_by_one_packet_per_window() {
     // cwnd is 4. Each of four ACKs adds 1/cwnd, a little less than a quarter: the fifth makes it 5.
     s.at(us(20)).receives_all([ack(3), ack(4), ack(5), ack(6)]).sends((6..10).map(data));
     s.at(us(30)).receives(ack(7)).sends([data(10), data(11)]);
+}
+
+#[test]
+fn the_initial_window_may_be_a_large_one() {
+    let mut config = plain();
+    assert_eq!(config.set("initial_window", Value::Text("500 packets")), Some(Ok(())));
+    let mut s = host(&config);
+    s.opens(flow(1000)).sends((0..500).map(first));
+    s.at(us(10)).receives(ack(1)).sends([data(500), data(501)]);
+
+    let mut s = host(&TcpConfig { initial_window: Packets(500), receive_window: Packets(300), ..plain() });
+    s.opens(flow(1000)).sends((0..300).map(first));
 }
 
 #[test]
