@@ -242,7 +242,8 @@ class Summary(Shown):
     slowdown: Spread
     """Completion times of completed flows over the least that the empty network needs; never below 1."""
     utilisation: Range
-    """Payload that hosts received in the window, over what their links could have carried."""
+    """Payload that hosts received in the window, over what their links could have carried. A packet counts whole when
+    its last bit has arrived: in a window of a few packet times a value can exceed 1, by one packet at most."""
     goodput_gbps: Goodput
     """Payload that hosts received in the window, over its length. Unit: Gb/s."""
     packets: PacketCounts

@@ -123,7 +123,8 @@ pub struct Summary {
     pub fct_us: Spread,
     /// Completion time divided by the ideal completion time, for completed flows.
     pub slowdown: Spread,
-    /// Payload received within the window divided by the link rate, across hosts that receive.
+    /// Payload received within the window divided by the link rate, across hosts that receive. A packet counts whole when its
+    /// last bit has arrived: in a window of a few packet times the value can exceed 1, by one packet at most.
     pub utilisation: Range,
     /// Payload received within the window. Unit: Gb/s.
     pub goodput_gbps: Goodput,

@@ -123,13 +123,13 @@ fn hosts(record: &RunRecord) -> Table {
             row.rate_bps as f64 / 1e9
         })
         .flag(["receives", "", "Whether any flow was addressed to it."], |row| row.receives)
-        .count(["window_bytes", "B", "Payload received within the measurement window."], |row| {
+        .count(["window_bytes", "B", "Payload received within the measurement window; a packet counts whole when its last bit has arrived."], |row| {
             row.delivered_in_window
         })
         .maybe_ratio(["window_gbps", "Gb/s", "window_bytes over the length of the window."], |row| {
             gbps(row.delivered_in_window, window)
         })
-        .maybe_ratio(["utilisation", "", "window_gbps / rate_gbps."], |row| {
+        .maybe_ratio(["utilisation", "", "window_gbps / rate_gbps. Above 1 by at most the payload of one packet: a packet counts whole when its last bit has arrived, also if the first bits came before the window."], |row| {
             gbps(row.delivered_in_window, window).map(|rate| rate * 1e9 / row.rate_bps as f64)
         })
         .finish()
