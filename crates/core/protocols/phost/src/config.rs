@@ -59,7 +59,7 @@ settings! {
         /// How packets are spread over the paths. Source: public pHost code, in turn.
         paths: Spraying = "round-robin",
         /// Time without a token after which a source sends its RTS again; an eighth of the time since the last token if
-        /// that is more. An addition: the sources repeat no RTS.
+        /// that is more, but at most a 32nd of `give_up`. An addition: the sources repeat no RTS.
         rts_timeout: Picos = "200 us" in "1 us" => "100 s",
         /// Longest time that a packet can be on its way and back. A connection is remembered that much longer than its
         /// source may repeat packets (`give_up`).

@@ -52,6 +52,8 @@ pub struct Sender {
 
 /// The RTS is repeated when this part of the time since the last token has passed, at the earliest.
 const PATIENCE: u64 = 8;
+/// Least number of RTSs within `give_up`: a destination that serves other flows for longer than that still answers in time.
+const LEAST_ASKS: u64 = 32;
 
 impl Sender {
     /// Rules S1 and S2: the RTS leaves at once; free tokens are there from the start and expire.
@@ -139,7 +141,9 @@ impl Sender {
     }
 
     fn patience(&self, now: Instant, rules: &Parameters) -> Picos {
-        rules.rts_timeout.max(Picos(now.since(self.last_token).0 / PATIENCE)).min(rules.limits.give_up)
+        let give_up = rules.limits.give_up;
+        let growing = Picos((now.since(self.last_token).0 / PATIENCE).min(give_up.0 / LEAST_ASKS));
+        rules.rts_timeout.max(growing).min(give_up)
     }
 
     /// Rule S7: without a token the RTS is repeated, at growing intervals; after a long silence the flow fails.

@@ -180,6 +180,21 @@ fn an_rts_without_an_answer_is_repeated_until_the_flow_fails() {
     s.reports([Event::Failed { to: THERE, conn: CONN, reason: FailureReason::ReceiverSilent, counts }]);
 }
 
+#[test]
+fn a_flow_whose_destination_answers_waits_for_as_long_as_it_takes() {
+    let mut s = host(&PhostConfig { give_up: Picos::from_millis(1), rts_timeout: ns(10_000), ..authors() });
+    s.opens(flow(9)).sent();
+    for slice in 1..=10_000 {
+        s.at(ns(slice * 10_000));
+        let asked = s.sent();
+        // One answer in four arrives.
+        if !asked.is_empty() && slice % 4 == 0 {
+            s.receives(arrives(PhostHeader::Wait { conn: CONN, left: 9 }));
+        }
+    }
+    s.reports([]);
+}
+
 // The destination.
 
 #[test]
