@@ -72,8 +72,8 @@ settings! {
         /// How far the clock of a host may be off, either way: each host draws its own offset. Source: Fastpass section 5,
         /// below 1 us with PTP.
         clock_offset: Picos = "0 us" in "0 us" => "1 ms",
-        /// Time without a word from the arbiter after which a source repeats its request; an eighth of the time that it has
-        /// waited for slots if the arbiter has answered and that is more.
+        /// Time without a word from the arbiter after which a source repeats its request; if the arbiter has answered, an
+        /// eighth of the time that it has waited for slots if that is more, but at most a 32nd of `give_up`.
         request_timeout: Picos = "100 us" in "1 us" => "100 s",
         /// Time for which requests stay unanswered until the arbiter counts as dead. Source: Fastpass section 5, 1 ms.
         arbiter_timeout: Picos = "1 ms" in "10 us" => "100 s",

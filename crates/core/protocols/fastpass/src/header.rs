@@ -50,6 +50,11 @@ pub enum FastpassHeader {
         /// This is the answer.
         answer: bool,
     },
+    /// Source to destination: the flow waits for slots, and must not be forgotten.
+    Alive {
+        /// The source's connection.
+        conn: ConnId,
+    },
     /// Arbiter to source: the request is known.
     Status {
         /// The source's handle of the flow.
@@ -90,6 +95,8 @@ const DATA: u8 = 5;
 const ACK: u8 = 6;
 /// Flag of a request, an answer, and an ACK of the whole flow.
 const FLAG: u8 = 0x10;
+/// Marks a probe as [`FastpassHeader::Alive`], which has no answer.
+const ALIVE: u8 = 0x20;
 /// Paths of a schedule have 8 bits: the largest value says that there is no allocation, the next that the source chooses.
 const NO_SLOT: u8 = 0xff;
 const ANY_PATH: u8 = 0xfe;
@@ -138,6 +145,7 @@ impl Header for FastpassHeader {
         match self {
             Self::Data(data) => data.concerns(),
             Self::Ack { conn, answers, .. } => Some((conn, Some(PacketSeq::new(answers)))),
+            Self::Alive { conn } => Some((conn, None)),
             _ => None,
         }
     }
@@ -155,6 +163,10 @@ impl Header for FastpassHeader {
                 END
             }
             Self::Probe { answer } => PROBE | flag(answer, FLAG),
+            Self::Alive { conn } => {
+                words[0] = conn.get();
+                PROBE | ALIVE
+            }
             Self::Status { handle, round, left } => {
                 (words[0], words[1], words[2]) = (handle, round, left);
                 STATUS
@@ -180,6 +192,7 @@ impl Header for FastpassHeader {
         match kind & 0x0f {
             REQUEST => Self::Request { handle: first, round: words[1], demand: unpack_demand(kind, &words) },
             END => Self::End { handle: first },
+            PROBE if kind & ALIVE != 0 => Self::Alive { conn: ConnId::new(first) },
             PROBE => Self::Probe { answer: set },
             STATUS => Self::Status { handle: first, round: words[1], left: words[2] },
             SCHEDULE => {

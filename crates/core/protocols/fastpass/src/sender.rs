@@ -53,6 +53,8 @@ pub struct Sender {
 
 /// A request that was answered is repeated when this part of the time that it has waited has passed, at the earliest.
 const PATIENCE: u64 = 8;
+/// Least number of repetitions within `give_up`: neither the arbiter nor the destination forgets a flow that waits for slots.
+const LEAST_ASKS: u64 = 32;
 /// Towards a silent receiver timers wait for this part of its silence, if that is more than they would.
 const SILENCE: u64 = 16;
 
@@ -144,7 +146,13 @@ impl Sender {
     /// An arbiter that answers, but has no slots, is asked at growing intervals.
     fn patience(&self, rules: &Parameters) -> Picos {
         let waited = self.request.last_word.since(self.request.made);
-        rules.request_timeout.max(Picos(waited.0 / PATIENCE))
+        let growing = (waited.0 / PATIENCE).min(rules.limits.give_up.0 / LEAST_ASKS);
+        rules.request_timeout.max(Picos(growing))
+    }
+
+    /// Whether the destination, which has heard of the flow, may soon forget it.
+    pub fn may_be_forgotten(&self, now: Instant, rules: &Parameters) -> bool {
+        self.packets.counts.sent > 0 && now.since(self.request.made) >= rules.limits.give_up
     }
 
     /// Rule S3: a slot has come, and a packet leaves: the next one that is not acknowledged, behind the last one the first.
@@ -202,7 +210,8 @@ impl Sender {
         }
         let waits_for_arbiter = self.fallback.is_none() && self.request.outstanding > 0;
         if waits_for_arbiter {
-            self.due = now.after(self.patience(rules));
+            // Only an answer lets the interval grow: one lost answer must not make the arbiter look dead.
+            self.due = now.after(rules.request_timeout);
             return Check::Repeat;
         }
         if self.fallback.is_none() && self.request.unused > 0 {

@@ -141,6 +141,61 @@ fn a_request_that_is_not_answered_is_repeated() {
 }
 
 #[test]
+fn one_lost_answer_after_a_long_wait_does_not_make_the_arbiter_look_dead() {
+    let mut s = host(&FastpassConfig { give_up: Picos::from_secs(5), ..simple() });
+    s.opens(flow(3)).sent();
+    let status = from_arbiter(FastpassHeader::Status { handle: 0, round: 1, left: 3 });
+    let mut now = 0;
+    while now < 40_000 {
+        now += 100;
+        if !s.at(us(now)).sent().is_empty() {
+            s.receives(status);
+        }
+    }
+    // The interval has grown to about 5 ms, which is longer than the arbiter may be silent.
+    let mut asked = Vec::new();
+    while asked.len() < 3 {
+        now += 100;
+        asked.extend(s.at(us(now)).sent().into_iter().map(|sent| (now, sent.packet.header)));
+    }
+    let first = asked[0].0;
+    assert_eq!(asked, [0, 100, 200].map(|later| (first + later, request(1, 3))));
+}
+
+#[test]
+fn a_flow_that_waits_for_slots_is_forgotten_by_nobody() {
+    let config = FastpassConfig { give_up: Picos::from_millis(2), ..simple() };
+    let (mut source, mut there) = (host(&config), Script::new(endpoint(&config, THERE.0)));
+    source.opens(flow(3)).receives(from_arbiter(schedule(0, 1))).sent();
+    there.receives(Arriving::new(HostAddr(1), 1500, data(0, false))).sent();
+    source.receives(ack(1, 0));
+    // The longest silence that the arbiter sees.
+    let (mut last, mut longest) = (0, 0);
+    for now in (100..50_000).step_by(100) {
+        for sent in source.at(us(now)).sent() {
+            match sent.packet.to {
+                ARBITER => {
+                    (last, longest) = (now, longest.max(now - last));
+                    source.receives(from_arbiter(FastpassHeader::Status { handle: 0, round: 1, left: 2 }));
+                }
+                _ => drop(there.at(us(now)).receives(Arriving::new(HostAddr(1), 40, sent.packet.header))),
+            }
+        }
+    }
+    assert!(longest <= 200, "{longest} us");
+    there.at(us(50_000));
+    assert_eq!(there.open_flows().len(), 1);
+    source.receives(from_arbiter(schedule(0, 2)));
+    let left = source.at(us(50_010)).sent().into_iter().filter(|sent| sent.packet.to == THERE);
+    let left: Vec<_> = left.map(|sent| sent.packet.header).collect();
+    assert_eq!(left, [data(1, false), data(2, true)]);
+    for header in left {
+        there.receives(Arriving::new(HostAddr(1), 1500, header));
+    }
+    assert!(there.reported().iter().any(|event| matches!(event, Event::Received { .. })));
+}
+
+#[test]
 fn unacknowledged_packets_are_requested_again() {
     let mut s = host(&simple());
     s.opens(flow(3)).sent();

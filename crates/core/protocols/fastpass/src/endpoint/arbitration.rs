@@ -100,7 +100,8 @@ impl FastpassRules {
         self.link.line_up(flows, handle);
     }
 
-    /// Rule S4: repeats a request, unless the arbiter counts as dead by now.
+    /// Rule S4: repeats a request, unless the arbiter counts as dead by now. A destination that has waited for long hears that the
+    /// flow is alive.
     pub(super) fn repeat(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         match self.liaison.check(now, self.rules.arbiter_timeout) {
             Change::None => {}
@@ -108,6 +109,10 @@ impl FastpassRules {
         }
         let Some(sender) = flows.senders.get_mut(handle) else { return };
         let request = sender.request(handle);
+        if sender.may_be_forgotten(now, &self.rules) {
+            let (to, conn, paths) = (sender.flow.to, sender.flow.conn, sender.flow.paths);
+            self.send_control(flows, to, paths, FastpassHeader::Alive { conn });
+        }
         if let Some(arbiter) = self.liaison.current() {
             self.liaison.asked(now);
             self.tell(flows, arbiter, request);

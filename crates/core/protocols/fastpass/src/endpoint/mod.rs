@@ -127,6 +127,7 @@ impl FastpassRules {
                 let answers = Some(answers);
                 self.on_ack(flows, now, from, CumulativeAck { conn, cumulative, answers, finished });
             }
+            FastpassHeader::Alive { conn } => Self::on_alive(flows, now, (from, conn)),
             other => self.on_word(flows, now, (from, paths), other),
         }
     }

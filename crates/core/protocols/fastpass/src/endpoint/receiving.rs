@@ -1,7 +1,7 @@
 //! The receiving side of a host: it acknowledges every packet.
 
 use pullnet_connections::{Flows, Receipt};
-use pullnet_transport::{CumulativeAck, DataPacket, HostAddr};
+use pullnet_transport::{ConnId, CumulativeAck, DataPacket, HostAddr};
 use pullnet_units::Instant;
 
 use super::FastpassRules;
@@ -25,6 +25,14 @@ impl FastpassRules {
             self.send_by(flows, peer, path, header);
         } else {
             self.send_control(flows, peer, paths, header);
+        }
+    }
+
+    /// A source waits for slots: its flow is not forgotten.
+    pub(super) fn on_alive(flows: &mut Flows<Self>, now: Instant, (peer, conn): (HostAddr, ConnId)) {
+        let Some(slot) = flows.receivers.find(peer, conn) else { return };
+        if let Some(receiver) = flows.receivers.get_mut(slot) {
+            receiver.last_heard = now;
         }
     }
 }
