@@ -1,5 +1,7 @@
 //! The sending half of a connection: the rules S1 to S7 of the README in its order.
 
+use core::ops::Range;
+
 use pullnet_connections::{Departure, FlowPackets, ScatteredPackets};
 use pullnet_pull::{Outbound, Queued, Standing};
 use pullnet_transport::{Awaited, CumulativeAck, DataPacket};
@@ -15,10 +17,11 @@ pub enum Check {
     Early,
     /// The arbiter has not answered: the request is repeated.
     Repeat,
-    /// This packet was not acknowledged in time; a new request covers the missing packets.
-    Anew(u32),
-    /// This packet was not acknowledged in time, and no arbiter is there.
-    Timeout(u32),
+    /// Packets are missing, and a new request covers them. This one was not acknowledged in time; `None`: the slots for the oldest
+    /// one have not come.
+    Anew(Option<u32>),
+    /// As [`Check::Anew`] where no arbiter is there: packets leave without a request.
+    Timeout(Option<u32>),
     /// The receiver is silent.
     GiveUp(u32),
 }
@@ -27,7 +30,7 @@ pub enum Check {
 pub type Outgoing = (FastpassHeader, u32, bool);
 
 /// A request and what has come of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Request {
     round: u32,
     /// Slots that are still to come.
@@ -37,6 +40,20 @@ struct Request {
     /// When it was made, and when the arbiter last spoke of it.
     made: Instant,
     last_word: Instant,
+    /// From the lowest to the highest packet that has left since, or since the last timeout without an arbiter; empty if none has.
+    sent: Range<u32>,
+}
+
+impl Request {
+    /// The request of `round` for `outstanding` slots; `unused` ones are left of those before.
+    fn new(now: Instant, round: u32, outstanding: u32, unused: u32) -> Self {
+        Self { round, outstanding, unused, made: now, last_word: now, sent: 0..0 }
+    }
+
+    fn note_sent(&mut self, seq: u32) {
+        let Range { start, end } = self.sent;
+        self.sent = if self.sent.is_empty() { seq..seq + 1 } else { start.min(seq)..end.max(seq + 1) };
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +95,7 @@ impl Sender {
         Self {
             flow,
             packets: ScatteredPackets::new(now, packets),
-            request: Request { round: 0, outstanding: 0, unused: 0, made: now, last_word: now },
+            request: Request::new(now, 0, 0, 0),
             fallback: None,
             unanswered: None,
             due: Instant::NEVER,
@@ -95,7 +112,7 @@ impl Sender {
     pub fn ask(&mut self, now: Instant, rules: &Parameters, handle: u32, round: u32) -> FastpassHeader {
         let outstanding = if self.silence(now) > rules.resend { 1 } else { self.packets.left() };
         let unused = self.request.unused;
-        self.request = Request { round, outstanding, unused, made: now, last_word: now };
+        self.request = Request::new(now, round, outstanding, unused);
         self.fallback = None;
         self.due = now.after(rules.request_timeout);
         self.request(handle)
@@ -182,6 +199,7 @@ impl Sender {
     fn outgoing(&mut self, now: Instant, packet: Departure) -> Outgoing {
         self.unanswered = self.unanswered.or(Some(now));
         let Departure { seq, last, payload, again } = packet;
+        self.request.note_sent(seq);
         (FastpassHeader::Data(DataPacket { conn: self.flow.conn, seq, last }), payload, again)
     }
 
@@ -219,17 +237,21 @@ impl Sender {
             return Check::Early;
         }
         let (first, silence) = (self.packets.first(), self.silence(now));
-        self.packets.counts.timeouts += 1;
-        if silence >= rules.limits.give_up {
+        let gives_up = silence >= rules.limits.give_up;
+        // Where the packet has not left, its slot was lost or it waits for the link: this is no timeout of data.
+        let missed = (gives_up || self.request.sent.contains(&first)).then_some(first);
+        self.packets.counts.timeouts += u32::from(missed.is_some());
+        if gives_up {
             return Check::GiveUp(first);
         }
         if self.fallback.is_none() {
-            return Check::Anew(first);
+            return Check::Anew(missed);
         }
         self.fallback = Some(1);
+        self.request.sent = 0..0;
         self.packets.restart();
         self.due = now.after(rules.fallback_timeout.max(Picos(silence.0 / SILENCE)));
-        Check::Timeout(first)
+        Check::Timeout(missed)
     }
 
     /// The event that it waits for, in words.

@@ -196,6 +196,24 @@ fn a_flow_that_waits_for_slots_is_forgotten_by_nobody() {
 }
 
 #[test]
+fn slots_that_were_lost_are_requested_again_without_a_timeout() {
+    let mut s = host(&simple());
+    s.opens(flow(3)).sent();
+    s.receives(from_arbiter(schedule(0, 1))).sends([data(0, false)]);
+    s.at(us(5)).receives(ack(1, 0)).reported();
+    // The schedule with the other two slots is lost.
+    s.receives(from_arbiter(FastpassHeader::Status { handle: 0, round: 1, left: 0 }));
+    s.at(us(55)).sends([request(2, 2)]).reports([]);
+    s.receives(from_arbiter(schedule(5, 2))).at(us(70)).sends([data(1, false), data(2, true)]);
+    // Packet 1 is lost; the slot for its repetition is lost once.
+    s.receives(ack(1, 2)).reported();
+    s.at(us(200)).sends([request(3, 1)]);
+    s.reports([Event::TimedOut { to: THERE, conn: CONN, seq: PacketSeq::new(1) }]);
+    s.receives(from_arbiter(FastpassHeader::Status { handle: 0, round: 3, left: 0 }));
+    s.at(us(300)).sends([request(4, 1)]).reports([]);
+}
+
+#[test]
 fn unacknowledged_packets_are_requested_again() {
     let mut s = host(&simple());
     s.opens(flow(3)).sent();
@@ -342,6 +360,24 @@ fn without_an_arbiter_nothing_leaves_that_is_acknowledged() {
     s.at(us(1_500));
     let left: Vec<_> = s.sent().into_iter().filter(|sent| sent.packet.to == THERE).collect();
     assert_eq!(left.iter().map(|sent| sent.packet.header).collect::<Vec<_>>(), [data(2, true)]);
+}
+
+#[test]
+fn without_an_arbiter_a_packet_times_out_once_for_each_time_that_it_has_left() {
+    let mut s = host(&simple());
+    s.opens(flow(3)).receives(from_arbiter(schedule(0, 3))).at(us(5)).sent();
+    s.receives(ack(0, 1)).receives(ack(0, 2)).at(us(60)).sends([request(2, 1)]);
+    let timed_out = |s: &mut Script<FastpassEndpoint>| {
+        s.reported().iter().filter(|event| matches!(event, Event::TimedOut { .. })).count()
+    };
+    assert_eq!(timed_out(&mut s), 1);
+    // The arbiter is silent. Packet 0 has not left again when the timer without an arbiter ends, and leaves then.
+    s.at(us(1_500)).sent();
+    s.at(us(1_700));
+    assert!(s.sent().iter().any(|sent| sent.packet.header == data(0, false)));
+    assert_eq!(timed_out(&mut s), 0);
+    s.at(us(2_100));
+    assert_eq!(timed_out(&mut s), 1);
 }
 
 #[test]

@@ -33,18 +33,22 @@ impl FastpassRules {
     pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         let Some(sender) = flows.senders.get_mut(handle) else { return };
         let (to, conn) = (sender.flow.to, sender.flow.conn);
+        let report = |flows: &mut Flows<Self>, missed: Option<u32>| {
+            let event = missed.map(|seq| Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
+            event.into_iter().for_each(|event| flows.events.push(event));
+        };
         match sender.check(now, &self.rules) {
             Check::Early => self.link.line_up(flows, handle),
             Check::Repeat => {
                 self.link.line_up(flows, handle);
                 self.repeat(flows, now, handle);
             }
-            Check::Anew(seq) => {
-                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
+            Check::Anew(missed) => {
+                report(flows, missed);
                 self.ask(flows, now, handle);
             }
-            Check::Timeout(seq) => {
-                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
+            Check::Timeout(missed) => {
+                report(flows, missed);
                 self.link.line_up(flows, handle);
             }
             Check::GiveUp(seq) => {
