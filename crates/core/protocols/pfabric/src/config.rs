@@ -36,7 +36,8 @@ settings! {
         /// Longest time that a packet can be on its way and back. A connection is remembered that much longer than its
         /// sender may repeat packets (`give_up`).
         time_wait: Picos = "50 ms" in "1 us" => "100 s",
-        /// Time without an ACK of a data packet after which a flow fails.
+        /// Time without an ACK of a data packet after which a flow fails, also one that shorter flows keep from the link for so
+        /// long.
         give_up: Picos = "5 s" in "1 ms" => "10000 s",
     }
 }
