@@ -293,6 +293,7 @@ fn the_service_manager_is_told() {
     assert!(reloading.starts_with("RELOADING=1\nMONOTONIC_USEC="), "{reloading}");
     assert_eq!(next(), "READY=1\n");
     daemon.signal("TERM");
-    assert_eq!(next(), "STOPPING=1\n");
+    // After its `farewell` of 100 ms the daemon has ten seconds to end.
+    assert_eq!(next(), "STOPPING=1\nEXTEND_TIMEOUT_USEC=10100000\n");
     assert!(daemon.child.wait().unwrap().success());
 }

@@ -3,6 +3,9 @@
 use pullnet_units::{Instant, Picos};
 use sd_notify::NotifyState;
 
+/// What a daemon needs to end once its streams have, at most.
+const AFTER_FAREWELL: Picos = Picos::from_millis(10_000);
+
 /// A connection to the service manager, if there is one.
 pub(super) struct Manager {
     /// Interval of the watchdog's signs of life: half of the time after which the manager would kill the daemon.
@@ -35,8 +38,10 @@ impl Manager {
         }
     }
 
-    pub fn stopping(&self) {
-        Self::tell(&[NotifyState::Stopping]);
+    /// Stopping takes as long as streams may go on; the manager would kill a daemon that outlasts its own limit.
+    pub fn stopping(&self, farewell: Picos) {
+        let micros = u32::try_from((farewell + AFTER_FAREWELL).0 / 1_000_000).unwrap_or(u32::MAX);
+        Self::tell(&[NotifyState::Stopping, NotifyState::ExtendTimeoutUsec(micros)]);
     }
 
     /// Gives the watchdog a sign of life, if it is time for one.

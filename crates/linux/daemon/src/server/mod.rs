@@ -179,7 +179,7 @@ impl Loop {
         self.manager.ready();
         while !self.turn() {}
         sys::take(stop);
-        self.manager.stopping();
+        self.manager.stopping(self.file.farewell);
         let (streams, farewell) = (self.network.engine.streams(), self.file.farewell);
         tracing::info!(streams, %farewell, "stops, and takes no new streams");
         self.server.lock();
