@@ -34,8 +34,9 @@ impl FastpassRules {
         let Some(sender) = flows.senders.get_mut(handle) else { return };
         let (to, conn) = (sender.flow.to, sender.flow.conn);
         let report = |flows: &mut Flows<Self>, missed: Option<u32>| {
-            let event = missed.map(|seq| Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
-            event.into_iter().for_each(|event| flows.events.push(event));
+            if let Some(seq) = missed {
+                flows.events.push(Event::TimedOut { to, conn, seq: PacketSeq::new(seq) });
+            }
         };
         match sender.check(now, &self.rules) {
             Check::Early => self.link.line_up(flows, handle),
