@@ -480,7 +480,7 @@ TRAFFIC = [
     ("traffic volumes day.csv/x.csv", "Not a directory", "name a file"),
     ("traffic volumes empty.csv", "empty.csv", "header line"),
     ("traffic volumes empty.parquet", "empty.parquet", "not a Parquet file"),
-    ("traffic volumes bad8.csv", "bad8.csv, line 2", "in_bytes"),
+    ("traffic volumes bad8.csv", "bad8.csv, line 2", "0xff", "iconv"),
     ("traffic volumes infinite.csv", "infinite.csv, line 2", "in_bytes", "infinite", "finite number"),
     ("traffic volumes negative.csv", "negative.csv, line 2", "-4"),
     ("traffic volumes huge.csv", "huge.csv, line 2", "in_bytes", "1e+308", "at most"),
