@@ -39,7 +39,7 @@ LARGE = {
     "admission": ["short_fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],
     "ingress": ["short_fifo.sv", "deep_fifo.sv", "skid.sv", "parser.sv"],
 }
-# What stands in for a file of the RTL in the proof of a module.
+# Replacements of RTL files in the proof of a module.
 STAND_INS = {"ingress": {"parser.sv": HERE / "parser_timing.sv"}}
 # Seconds after which a search ends without a verdict.
 LIMITS = {"prove": 900, "cover": 900, "bmc": 3600}

@@ -28,7 +28,7 @@ mod sealed;
 pub mod switch;
 mod tag;
 
-pub use burst::{BURST_HEADERS, Flow, UdpChecksum, complete_checksum, finish_checksum};
+pub use burst::{BURST_HEADERS, Flow, UdpChecksum, finish_checksum};
 pub use check::crc32c;
 pub use emit::{EmitError, emit};
 pub use frame::{Mac, Route};

@@ -198,7 +198,7 @@ fn a_switch_is_given_finished_checksums_where_the_kernel_leaves_them_to_a_card()
     let sender = in_namespace(name_a, || Ok(UdpSocket::bind("10.77.0.1:0").unwrap())).unwrap();
     for long in [60, 61, 1400] {
         sender.send_to(&vec![0x5a; long], "10.77.0.2:9").unwrap();
-        // The kernel asks for the Ethernet address first.
+        // Address resolution comes first.
         let is_data = |frame: &[u8]| frame.len() == 42 + long && frame[12..14] == [8, 0] && frame[23] == 17;
         let data = loop {
             if let Some(data) = take(&mut b, 1).into_iter().find(|frame| is_data(frame)) {

@@ -17,10 +17,10 @@ pub enum Check {
     Early,
     /// The arbiter has not answered: the request is repeated.
     Repeat,
-    /// Packets are missing, and a new request covers them. This one was not acknowledged in time; `None`: the slots for the oldest
-    /// one have not come.
+    /// Packets are missing, and a new request covers them. The number is that of the packet that was not acknowledged in time;
+    /// `None`: the slots for the oldest missing packet have not come.
     Anew(Option<u32>),
-    /// As [`Check::Anew`] where no arbiter is there: packets leave without a request.
+    /// The same as [`Check::Anew`] without an arbiter: packets leave without a request.
     Timeout(Option<u32>),
     /// The receiver is silent.
     GiveUp(u32),

@@ -3,7 +3,7 @@
 use pullnet_units::{Instant, Picos};
 use sd_notify::NotifyState;
 
-/// What a daemon needs to end once its streams have, at most.
+/// Longest time that a daemon needs to end after its last stream.
 const AFTER_FAREWELL: Picos = Picos::from_millis(10_000);
 
 /// A connection to the service manager, if there is one.

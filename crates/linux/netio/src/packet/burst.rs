@@ -2,15 +2,15 @@
 
 use std::os::fd::OwnedFd;
 
-use pullnet_wire::{
-    BURST_HEADERS, ETHERNET, Flow, IPV4, UDP, UdpChecksum, complete_checksum, finish_checksum,
-};
+use pullnet_wire::{BURST_HEADERS, ETHERNET, Flow, IPV4, UDP, UdpChecksum, finish_checksum};
 
 use super::lines::{LINE, Lines};
 use crate::sys;
 
 /// Longest burst with its Ethernet header and a VLAN tag. Bytes.
 const LONGEST: usize = 65_535 + 18;
+/// Offset of the checksum in a UDP header.
+const UDP_CHECKSUM: usize = 6;
 /// The kernel adds a checksum, from the given offset on.
 const NEEDS_CHECKSUM: u8 = 1;
 /// Bytes that the kernel keeps together at the start of a frame: all headers. Programs in the kernel see these alone, and the one
@@ -78,8 +78,7 @@ impl Offload {
         let word = |value: usize| (value as u16).to_ne_bytes();
         let ([h0, h1], [s0, s1], [c0, c1]) =
             (word((headers + LINE).min(long)), word(size), word(headers - UDP));
-        // The checksum's offset in a UDP header.
-        let [o0, o1] = word(6);
+        let [o0, o1] = word(UDP_CHECKSUM);
         [NEEDS_CHECKSUM, UDP_FRAMES, h0, h1, s0, s1, c0, c1, o0, o1]
     }
 }
@@ -155,11 +154,13 @@ impl Burst {
         let end = (self.at + sent).min(self.end);
         let frame = &mut self.memory[self.at - flow.headers()..end];
         self.at += sent;
-        if !flow.write(frame, sent, UdpChecksum::None) {
+        let needs_checksum = self.checksums && flow.headers() == BURST_HEADERS;
+        let checksum = if needs_checksum { UdpChecksum::Begun } else { UdpChecksum::None };
+        if !flow.write(frame, sent, checksum) {
             return None;
         }
-        if self.checksums && flow.headers() == BURST_HEADERS {
-            complete_checksum(frame, &flow);
+        if needs_checksum {
+            finish_checksum(frame, flow.headers() - UDP, UDP_CHECKSUM);
         }
         Some(frame)
     }

@@ -256,6 +256,11 @@ impl PacketSocket {
     /// Takes the next slot of the ring: hands its frame to `each`, or begins its burst. False: there is none.
     fn take_slot(&mut self, got: &mut usize, each: &mut dyn FnMut(&[u8])) -> bool {
         let Some(slot) = self.incoming.first() else { return false };
+        let discard = |beside: bool| {
+            if beside {
+                sys::discard_datagram(&self.fd);
+            }
+        };
         match slot.content {
             Content::Frame(frame, begun) => {
                 // A switch hands a frame on as it was on the line. Hosts of ours do not look at checksums of UDP.
@@ -273,14 +278,13 @@ impl PacketSocket {
                 self.counters.missed += lost;
             }
             // Only a socket for everything is meant to have these.
-            lost @ (Content::Segments | Content::Long) => {
-                let joined = self.everything && matches!(lost, Content::Segments);
-                let missed = self.everything && !joined;
-                if slot.beside {
-                    sys::discard_datagram(&self.fd);
-                }
-                self.counters.joined += u64::from(joined);
-                self.counters.missed += u64::from(missed);
+            Content::Segments => {
+                discard(slot.beside);
+                self.counters.joined += u64::from(self.everything);
+            }
+            Content::Long => {
+                discard(slot.beside);
+                self.counters.missed += u64::from(self.everything);
             }
         }
         self.incoming.advance();
