@@ -107,8 +107,7 @@ def make(
     if count > MOST_RUNS:
         raise InputError(f"--over: the values combine to {count} points; use at most {MOST_RUNS}")
     quiet = silenced(silence)
-    names: GroupNames = {}
-    name, points, seed = _points(read(scenario), axes, settings + quiet, seeds, names)
+    name, points, seed, names = _points(read(scenario), axes, settings + quiet, seeds)
     _refuse_equal(axes, points)
     listed = [seed] if seeds is None else seeds
     if len(points) * len(listed) > MOST_RUNS:
@@ -118,22 +117,16 @@ def make(
 
 
 def _points(
-    source: tuple[str, str],
-    axes: list[Axis],
-    settings: list[tuple[str, str]],
-    seeds: list[int] | None,
-    names: GroupNames,
-) -> tuple[str, list[Point], int]:
-    """Compile every combination. Returns the scenario's name, the points, and the seed of the file.
-
-    Adds the names that group the results of any point to `names`.
-    """
+    source: tuple[str, str], axes: list[Axis], settings: list[tuple[str, str]], seeds: list[int] | None
+) -> tuple[str, list[Point], int, GroupNames]:
+    """Compile every combination. Returns the scenario's name, the points, the seed of the file, and names of groups."""
     path, text = source
     inputs.verify(Path(path).parent)
     seeded = [("seed", str(seeds[0]))] if seeds else []
     points: list[Point] = []
     errors: dict[str, list[str]] = {}
     name, seed = "", 0
+    names: GroupNames = {}
     for choice in itertools.product(*(range(len(axis.texts)) for axis in axes)):
         if len(errors) >= _MOST_ERRORS:
             break
@@ -152,7 +145,7 @@ def _points(
     if errors:
         count = math.prod(len(axis.texts) for axis in axes)
         raise InputError([_placed(line, where, count) for line, where in errors.items()])
-    return name, points, seed
+    return name, points, seed, names
 
 
 def _refuse_equal(axes: list[Axis], points: list[Point]) -> None:
