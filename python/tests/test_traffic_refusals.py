@@ -150,7 +150,7 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "a.csv",
         "\udcff\udcfe" + "".join(f"{letter}\0" for letter in GOOD),
         "fit a.csv",
-        "a.csv, line 1: is UTF-16; convert it, for instance by `iconv -f UTF-16",
+        "a.csv, line 1: has zero bytes, as UTF-16 has; convert it, for instance by `iconv -f UTF-16",
     ),
     "ragged": ("a.csv", "time,bytes\n0,1\n300\n", "bill a.csv", "give every line as many cells as the header"),
     "state of no kind": ("v.csv", V + "a,1,0,0,5,1,fine\n", "fit v.csv", "`fine` is not a state; use one of ok, gap"),

@@ -66,7 +66,7 @@ def _refuse_other_encodings(content: bytes, path: str) -> None:
             return
     line = content.count(b"\n", 0, at) + 1
     remedy = f"convert it, for instance by `iconv -f {'UTF-16' if wide else 'ISO-8859-1'} -t UTF-8`"
-    text = "is UTF-16" if wide else f"has the byte 0x{content[at]:02x}, which is not UTF-8"
+    text = "has zero bytes, as UTF-16 has" if wide else f"has the byte 0x{content[at]:02x}, which is not UTF-8"
     raise TrafficError(text, where=f"{path}, line {line}", remedy=remedy)
 
 
