@@ -159,6 +159,11 @@ def test_systemd_runs_the_daemon(package: Path, tmp_path: Path) -> None:
         "stopped": "0",
         "result": "success",
         "end": "inactive",
+        "proxy": "active",
+        "enabled": "enabled",
+        "removed": "0",
+        "proxy_end": "inactive",
+        "left": "0",
     }, (tmp_path / "facts.log").read_text()
 
 

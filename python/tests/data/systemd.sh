@@ -49,6 +49,15 @@ systemctl stop pullnetd
 fact stopped $?
 fact result "$(state Result)"
 fact end "$(state ActiveState)"
+proxy() { systemctl show --property "$1" --value pullnet-proxy@web; }
+echo 'ARGUMENTS=--listen 127.0.0.1:8080 --to 10.9.0.2:80' >/etc/pullnet/proxy-web.env
+systemctl enable --now pullnetd pullnet-proxy@web
+fact proxy "$(proxy ActiveState)"
+fact enabled "$(systemctl is-enabled pullnet-proxy@web)"
+dpkg --remove pullnet-host >&2
+fact removed $?
+fact proxy_end "$(proxy ActiveState)"
+fact left "$(find /etc/systemd/system -name 'pullnet*' | wc -l)"
 journalctl --no-pager --unit pullnetd >&2
 TRIAL
 

@@ -351,6 +351,26 @@ fn the_program_carries_connections_shows_its_counts_and_stops() {
 }
 
 #[test]
+fn a_proxy_raises_its_limit_of_file_descriptors() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let daemon = Running::start(52);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -Sn 40; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pullnet-proxy")]);
+    command.args(["--serve", "80", "--to", "127.0.0.1:80", "--socket"]).arg(daemon.socket());
+    let mut proxy = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(proxy.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().starts_with("carries"));
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", proxy.id())).unwrap();
+    let files: Vec<&str> =
+        limits.lines().find(|line| line.starts_with("Max open files")).unwrap().split_whitespace().collect();
+    assert_eq!(files[3], files[4], "{limits}");
+    assert!(Command::new("kill").arg(proxy.id().to_string()).status().unwrap().success());
+    assert!(proxy.wait().unwrap().success());
+}
+
+#[test]
 fn a_proxy_that_has_used_up_its_file_descriptors_goes_on_when_some_are_closed() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};

@@ -27,6 +27,7 @@ mod sys;
 
 pub use client::{DaemonStack, Doorbells};
 pub use error::Error;
+pub use process::raise_descriptors;
 pub use pullnet_netio::Signals;
 #[cfg(feature = "hostile")]
 pub use server::hostile::{Action, Hostile};

@@ -121,7 +121,7 @@ pub(crate) fn run_on(core: u16) -> Result<(), Error> {
 }
 
 /// Raises the limit of file descriptors to the maximum that the process may have.
-pub(crate) fn raise_descriptors() {
+pub fn raise_descriptors() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes, and then reads, one `rlimit`. Where that fails the limit stays as it is.
     unsafe {

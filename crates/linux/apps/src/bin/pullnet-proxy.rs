@@ -8,7 +8,7 @@ use std::time::Duration;
 use pullnet_apps::proxy::{LIMIT, Options, Proxy, Route};
 use pullnet_daemon::config::MetricsPlace;
 use pullnet_daemon::metrics::Endpoint;
-use pullnet_daemon::{DaemonStack, Signals};
+use pullnet_daemon::{DaemonStack, Signals, raise_descriptors};
 
 const HELP: &str = "\
 Usage: pullnet-proxy --listen ADDRESS:PORT --to HOST:SERVICE [OPTION...]
@@ -129,6 +129,8 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
 
 fn run(route: &Route, asked: &Asked) -> Result<(), String> {
     let words = |error: &dyn std::fmt::Display| error.to_string();
+    // A connection takes one and its stream three, more than a shell allows for the default limit of connections.
+    raise_descriptors();
     let signals = Signals::block().map_err(|error| words(&error))?;
     let stack = Arc::new(DaemonStack::connect(&asked.socket).map_err(|error| words(&error))?);
     let mut proxy = Proxy::start(&stack, route, asked.options).map_err(|error| words(&error))?;
