@@ -116,6 +116,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
     "missing rows": ("time,bytes\n0,5\n300,6\n1200,6\n1500,6\n", ""),
     "times of rows going back": ("time,bytes\n0,5\n600,7\n300,6\n900,8\n", ""),
     "same time twice": ("time,bytes\n0,5\n300,6\n300,7\n600,8\n900,9\n", ""),
+    "each time twice": ("time,link,bytes\n0,a,5\n0,b,6\n300,a,7\n300,b,8\n", ""),
     "same row twice": ("time,bytes\n0,5\n300,6\n300,6\n600,8\n900,9\n", ""),
     "rows off the grid": ("time,bytes\n0,5\n300,6\n440,7\n740,7\n1040,7\n", ""),
     "no time in a row": ("time,bytes\n0,5\n,6\n", ""),

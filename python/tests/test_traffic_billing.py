@@ -1,7 +1,9 @@
 """95th-percentile billing: slots, ranks, rules, money, words, forecasts."""
 
+import csv
 import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +35,7 @@ from pullnet.traffic.billing import (
     slots,
 )
 from pullnet.traffic.billing.forecast import block_length
+from pullnet.traffic.billing.invoice import write_invoice
 from pullnet.traffic.billing.links import chosen, pair
 from pullnet.traffic.billing.money import rounded
 from pullnet.traffic.billing.nrmse import Prediction
@@ -288,6 +291,14 @@ def whole() -> Bill:
     outbound = np.round(rng.lognormal(4, 0.4, month.count), 3)
     link = Link("uplink", trace(inbound, "in", start=OCTOBER), trace(outbound, "out", start=OCTOBER))
     return bill(link, month, terms(price=Price.per_mbps("2.50", "EUR"), commitment=200_000_000))
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)"])
+def test_a_spreadsheet_takes_no_name_for_a_formula(name: str, tmp_path: Path) -> None:
+    found = whole()
+    write_invoice([replace(found, link=name)], tmp_path / "invoice.csv")
+    with (tmp_path / "invoice.csv").open(newline="") as file:
+        assert next(iter(csv.DictReader(file)))["link"] == f"'{name}"
 
 
 def test_the_words_of_an_invoice() -> None:

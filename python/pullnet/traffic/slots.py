@@ -83,7 +83,9 @@ def in_order(seconds: NDArray[np.float64], place: str, same: Callable[[int, int]
         repeated += end - first - 1 if alike else 0
         ambiguous += 0 if alike else end - first
     if not kept.any():
-        raise TrafficError("all rows have the same time", where=place, remedy="give each interval its own")
+        many = "all rows have the same time" if ordered[0] == ordered[-1] else "each time is that of several rows"
+        remedy = "give each interval a time of its own; a table of many traces in rows names its numbers `value`"
+        raise TrafficError(many, where=place, remedy=remedy)
     apart = np.diff(ordered)
     distance = float(np.median(apart[apart > 0])) if (apart > 0).any() else None
     return Times(ordered[kept], order[kept], distance, moved, repeated, ambiguous)

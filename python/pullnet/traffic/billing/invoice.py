@@ -68,7 +68,10 @@ def _csv(bills: Sequence[Bill], file: Path) -> None:
             terms, period, amount = each.terms, each.period, each.amount
             writer.writerow(
                 [
-                    *(each.link, period.name or f"{period.clock(period.start)} to {period.clock(period.end)}"),
+                    *(
+                        _no_formula(each.link),
+                        period.name or f"{period.clock(period.start)} to {period.clock(period.end)}",
+                    ),
                     *(period.zone, period.count, min(len(line.values) for line in each.lines)),
                     *(terms.rule, terms.rank, terms.gaps, f"{float(terms.percentile * 100):g}"),
                     *(_exactly(each.rate), _exactly(Fraction(terms.commitment))),
@@ -77,6 +80,11 @@ def _csv(bills: Sequence[Bill], file: Path) -> None:
             )
         blanks = [""] * (len(COLUMNS) - 3)
         writer.writerows(["total", *blanks, total.amount, total.currency] for total in totals(bills))
+
+
+def _no_formula(name: str) -> str:
+    """Keep a spreadsheet from taking a name, which may be a stranger's, for a formula."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
 
 
 def _exactly(rate: Fraction) -> str:
