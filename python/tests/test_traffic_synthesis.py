@@ -174,6 +174,13 @@ def test_the_command_makes_what_was_stated(pullnet: Pullnet, tmp_path: Path) -> 
     assert (tmp_path / "w.csv").read_bytes() == (tmp_path / "v.csv").read_bytes()
 
 
+def test_a_law_without_a_mean_is_told(pullnet: Pullnet) -> None:
+    assert pullnet("traffic", "synthesise", *STATED).returncode == 0
+    of_trace = ("traffic", "synthesise", "--from", STATED[-1], "-o", "x.csv", "--model")
+    assert "the law has no mean" in pullnet(*of_trace, "power law").stderr
+    assert "the law has no mean" not in pullnet(*of_trace, "log-normal").stderr
+
+
 FIT = json.dumps(
     {
         "fits": [

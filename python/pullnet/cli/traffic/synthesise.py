@@ -1,5 +1,6 @@
 """`pullnet traffic synthesise`."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -101,6 +102,8 @@ def synthesise(
     typer.echo(f"{out}: {recipe.count} intervals of {length}, mean {shown_rate(rate)}, {law}, seed {seed}")
     for note in made.notes():
         typer.echo(f"repaired: {note}", err=True)
+    if math.isinf(recipe.law.mean()):
+        typer.echo("note: the law has no mean: that of the volumes grows with their number", err=True)
 
 
 def _stated(law: str, mean: str | None, cv: float | None, timescale: str | None, duration: str | None) -> _Recipe:
