@@ -133,7 +133,7 @@ func TestCallsAreAnsweredAndErrorsHaveCodes(t *testing.T) {
 	var failed *Error
 	if _, err := here.Call(address, service+1, []byte("x"), time.Minute); !errors.As(err, &failed) || failed.Code != Refused {
 		t.Fatal(err)
-	} else if err.Error() != "refused: nobody listens for the service" {
+	} else if err.Error() != "refused: no application listens at the service" {
 		t.Fatal(err)
 	}
 	if _, err := here.Dial("nowhere", service); !errors.As(err, &failed) || failed.Code != Argument {

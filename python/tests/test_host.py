@@ -116,7 +116,7 @@ def test_calls_are_answered(served: tuple[Daemon, Daemon]) -> None:
         assert call(there.address, SERVICE, body, priority=3) == body[::-1]
     with pytest.raises(HostError, match="reset: the other application dropped the connection"):
         call(there.address, SERVICE, b"fail")
-    with pytest.raises(HostError, match="refused: nobody listens for the service"):
+    with pytest.raises(HostError, match="refused: no application listens at the service"):
         call(there.address, SERVICE + 1, b"x")
     with pytest.raises(InputError, match="is no address with a port"):
         call("nowhere", SERVICE, b"x")

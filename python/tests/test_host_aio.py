@@ -48,7 +48,7 @@ def test_many_calls_share_one_loop(daemons: tuple[Daemon, Daemon], caplog: pytes
         serving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await serving
-        with pytest.raises(HostError, match="refused: nobody listens for the service"):
+        with pytest.raises(HostError, match="refused: no application listens at the service"):
             await here.call(there.address, SERVICE, b"x")
         with pytest.raises(InputError, match="is no address with a port"):
             await here.call("nowhere", SERVICE, b"x")

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said(daemons: tuple[Daemon, Daemon], capfd: pytest.Cap
     here, there = daemons
     command = measure(here, there)
     assert status(command) == 3
-    assert "nobody listens for the service; start the other side" in capfd.readouterr().err
+    assert "no application listens at the service; start the other side" in capfd.readouterr().err
     assert status([*command, "--request", "1 B", "--time", "soon"]) == 2
     assert '--time "soon"' in capfd.readouterr().err
     assert status([*command, "--serve"]) == 2

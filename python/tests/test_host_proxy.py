@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said(daemons: tuple[Daemon, Daemon], capfd: pytest.Cap
     assert "use either --listen" in capfd.readouterr().err
     with Proxy(serve=7, to="127.0.0.1:80", socket=here.socket):
         assert status(["host", "proxy", "--serve", "7", "--to", "127.0.0.1:80", *socket]) == 3
-        assert "service 7 has a listener already; stop who does" in capfd.readouterr().err
+        assert "service 7 has a listener already; stop the program that does" in capfd.readouterr().err
     with pytest.raises(HostError, match="there is no such socket; start pullnetd"):
         Proxy(serve=7, to="127.0.0.1:80", socket=there.socket.parent / "none")
     with pytest.raises(InputError, match="--to nowhere: is no TCP address"):

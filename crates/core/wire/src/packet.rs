@@ -145,14 +145,14 @@ impl Reason {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::NO_LISTENER => "nobody listens for the service",
+            Self::NO_LISTENER => "no application listens at the service",
             Self::UNKNOWN => "the other host does not know the connection",
             Self::ABORTED => "the other application dropped the connection",
-            Self::FULL => "the other host has as many connections as it wants",
-            Self::PROTOCOL => "the other host says that a rule of the protocol was broken",
-            Self::SHUTDOWN => "the other host goes away",
-            Self::STALE => "the other host was started anew, or the request is too old",
-            Self::KEYED => "the service takes encrypted streams only: both hosts need a key for each other",
+            Self::FULL => "the other host has reached its limit of connections",
+            Self::PROTOCOL => "the other host reports a violation of the protocol",
+            Self::SHUTDOWN => "the other host is shutting down",
+            Self::STALE => "the other host was restarted, or the request is too old",
+            Self::KEYED => "the service accepts encrypted streams only: both hosts need a key for each other",
             _ => "the other host reset the connection",
         }
     }

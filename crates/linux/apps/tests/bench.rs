@@ -138,7 +138,7 @@ fn errors_name_the_place_and_a_remedy() {
     assert_eq!(
         error(&here, plan(&there)),
         format!(
-            "service 5201 of {to} over NDP: refused: nobody listens for the service; start the other side, or name its \
+            "service 5201 of {to} over NDP: refused: no application listens at the service; start the other side, or name its \
              service"
         )
     );

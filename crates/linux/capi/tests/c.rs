@@ -78,7 +78,10 @@ fn a_program_in_c_asks_and_answers() {
     assert!(server.wait().unwrap().success());
     let refused = ask("8", "anybody?");
     assert_eq!(refused.status.code(), Some(1));
-    assert_eq!(String::from_utf8(refused.stderr).unwrap(), "call: refused: nobody listens for the service\n");
+    assert_eq!(
+        String::from_utf8(refused.stderr).unwrap(),
+        "call: refused: no application listens at the service\n"
+    );
 }
 
 #[test]

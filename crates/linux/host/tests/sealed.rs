@@ -357,7 +357,7 @@ fn who_has_no_key_is_refused_with_the_reason_and_may_use_what_is_excepted() {
     assert_eq!(net.at(1).accept(SERVICE), None);
     let error = net.at(0).info(id).unwrap().error.unwrap();
     assert_eq!(error, StreamError::Refused(Reason::KEYED));
-    assert!(error.to_string().contains("takes encrypted streams only"), "{error}");
+    assert!(error.to_string().contains("accepts encrypted streams only"), "{error}");
     assert_eq!(net.at(1).status().totals.refused.plain, 1);
     let id = net.connect(0, 1, PLAIN);
     net.write(0, id, b"hello").unwrap();

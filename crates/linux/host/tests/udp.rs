@@ -152,7 +152,7 @@ fn a_host_that_is_dropped_ends_its_streams_and_the_calls_on_them() {
     drop(there);
     assert!(waits.join().unwrap().contains("the host is not running"));
     let error = stream.read(&mut [0; 8]).unwrap_err();
-    assert!(error.to_string().contains("the other host goes away"), "{error}");
+    assert!(error.to_string().contains("the other host is shutting down"), "{error}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub enum Failed {
         remedy: &'static str,
     },
     /// A service or a port cannot be listened at.
-    #[error("cannot listen at {what}: {error}; stop who does, or use another number")]
+    #[error("cannot listen at {what}: {error}; stop the program that does, or use another number")]
     Listen {
         /// The service or port.
         what: String,

@@ -44,7 +44,7 @@ pub enum Failed {
     #[error("{0}")]
     Route(String),
     /// A service or a port cannot be listened at.
-    #[error("cannot listen at {what}: {error}; stop who does, or use another one")]
+    #[error("cannot listen at {what}: {error}; stop the program that does, or use another one")]
     Listen {
         /// The service or port.
         what: String,

@@ -287,7 +287,7 @@ impl<C: Carrier> Engine<C> {
         self.streams.len()
     }
 
-    /// Ends every stream at once with RESET, reason "the host goes away", and refuses new ones.
+    /// Ends every stream at once with RESET, reason "the host is shutting down", and refuses new ones.
     pub fn stop(&mut self, now: Instant) {
         self.stopped = true;
         self.listeners.clear();

@@ -91,7 +91,7 @@ impl<C: Carrier> Engine<C> {
         Ok(Some(index))
     }
 
-    /// Refuses streams that others open from now on, with the reason that this host goes away. Streams that have been opened
+    /// Refuses streams that others open from now on, with the reason that this host is shutting down. Streams that have been opened
     /// go on, also those that are not accepted yet.
     pub fn refuse_new(&mut self) {
         self.closing = true;

@@ -68,10 +68,10 @@ pub enum LiveError {
     #[error("port {} names port {} as its peer, which does not name it", .0.port.get(), .0.peer.get())]
     Joined(WrongPort),
     /// The switch's thread ended unexpectedly (a bug).
-    #[error("the thread of the switch ended by itself")]
+    #[error("the thread of the switch ended unexpectedly")]
     Ended,
     /// The operating system refused to create the thread.
-    #[error("no thread for the switch: {0}")]
+    #[error("cannot start the thread of the switch: {0}")]
     Thread(io::Error),
 }
 

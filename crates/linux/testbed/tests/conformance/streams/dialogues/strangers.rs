@@ -18,7 +18,7 @@ pub fn dialogues() -> Vec<Dialogue> {
             .must_see(
                 "A data 0s:10
                  B reset receiver(1)
-                 0 at A: 10 B written, 0 B read, refused: nobody listens for the service",
+                 0 at A: 10 B written, 0 B read, refused: no application listens at the service",
             ),
         streams("a refusal that was lost is said again")
             .ignores(0)
@@ -28,7 +28,7 @@ pub fn dialogues() -> Vec<Dialogue> {
             .must_see(
                 "A data 0s:10 0s:10
                  B reset receiver(1) receiver(1)
-                 0 at A: 10 B written, 0 B read, refused: nobody listens for the service",
+                 0 at A: 10 B written, 0 B read, refused: no application listens at the service",
             ),
         streams("a host that was started anew does not know the streams of the one before")
             .opens(A)
