@@ -155,11 +155,12 @@ impl Driver {
     }
 
     fn over_udp(options: &LinkOptions, seed: u64) -> Result<Self, String> {
-        let mtu = options.mtu.unwrap_or(UDP_MTU);
+        let interface = Interface::with_address(options.address).map_err(text)?.into_iter().next();
+        let found = interface.as_deref().and_then(|name| Interface::find(name).ok());
+        let mtu = options.mtu.unwrap_or(found.map_or(UDP_MTU, |found| found.mtu.min(UDP_MTU)));
         let udp = UdpOptions { port: options.port, mtu, ..UdpOptions::new(options.address) };
         let io = UdpSockets::open(&udp).map_err(text)?;
         let engine = EngineOptions::new(io.local(), options.rate, mtu, seed);
-        let interface = Interface::with_address(options.address).map_err(text)?.into_iter().next();
         Self::with(Box::new(io), engine, Neighbours::NotNeeded, interface, None)
     }
 

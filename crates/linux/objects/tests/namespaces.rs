@@ -3,6 +3,7 @@
 mod common;
 
 use std::path::Path;
+use std::process::Stdio;
 
 use common::{GROUP, Star};
 use serde_json::Value;
@@ -179,6 +180,20 @@ fn a_store_that_is_ended_removes_what_it_has_half_of() {
     assert_eq!(star.end_store(1, "TERM"), Some(0));
     assert_eq!(std::fs::read_dir(star.store_folder(1)).unwrap().count(), 1, "only its lock");
     assert_eq!(Star::ends(put).0, 3);
+}
+
+#[test]
+fn a_put_over_udp_keeps_to_the_mtu_of_its_interface() {
+    let Some(mut star) = Star::make(1, "50 Mbps", "") else { return };
+    let (path, hash) = star.file("narrow", LONG / 8);
+    assert_eq!(star.end_store(1, "TERM"), Some(0));
+    [0, 1].into_iter().for_each(|host| star.set_mtu(host, 1300));
+    star.serve(1);
+    let words = ["put", text(&path), &Star::address(1), "--json"];
+    let put = star.over_udp(0, &words).stdout(Stdio::piped()).spawn().unwrap();
+    let (code, report) = Star::ends(put);
+    assert_eq!(code, 0, "{report:#}");
+    everyone_has(&star, &[1], "narrow", &hash);
 }
 
 /// The error of the only host of a put during which the MTU of the interface of `host` was lowered.

@@ -138,9 +138,16 @@ impl Star {
     }
 
     fn command(&self, host: usize, words: &[&str]) -> Command {
+        let mut command = self.over_udp(host, words);
+        command.args(["--interface", "eth0"]);
+        command
+    }
+
+    /// A command that uses UDP sockets.
+    pub fn over_udp(&self, host: usize, words: &[&str]) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(Some(host)), PROGRAM]).args(words);
-        command.args(["--interface", "eth0", "--rate", self.rate, "--address", &Self::address(host)]);
+        command.args(["--rate", self.rate, "--address", &Self::address(host)]);
         command
     }
 
