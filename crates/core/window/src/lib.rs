@@ -24,4 +24,4 @@ pub use round_trip::{RoundTrip, TimerRules};
 pub use rules::{Counting, Paths, Rules};
 pub use scoreboard::{Scoreboard, Slot};
 pub use segment::{MAX_RANGES, Ranges, Segment};
-pub use subflow::Subflow;
+pub use subflow::{LastAnswer, Subflow};

@@ -7,6 +7,7 @@ use pullnet_units::{Instant, Picos};
 
 use crate::rules::{Paths, Rules};
 use crate::segment::{Ranges, Segment};
+use crate::subflow::LastAnswer;
 
 /// Packets that may arrive before a delayed ACK must leave (RFC 5681, section 4.2: every second full packet).
 const PACKETS_PER_ACK: u32 = 2;
@@ -177,6 +178,11 @@ impl Receiver {
     /// The delayed ACK, if it is due.
     pub fn on_timeout(&mut self, now: Instant, rules: &Rules) -> Option<Segment> {
         (self.ack_at <= now).then(|| self.acknowledge(rules))
+    }
+
+    /// The latest ACK, or a delayed ACK if one waits.
+    pub fn last_answer(&self) -> LastAnswer {
+        LastAnswer { seq: self.answers, delayed: self.pending > 0 }
     }
 
     /// When to check the connection again: for its delayed ACK, or for a silent sender. The check for silence comes

@@ -12,3 +12,12 @@ pub struct Subflow {
     /// Smoothed round-trip time; `None` before the first sample.
     pub round_trip: Option<Picos>,
 }
+
+/// The latest answer of the receiver of a subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastAnswer {
+    /// The packet that it answers: of the packets that it acknowledges, the first.
+    pub seq: u32,
+    /// Whether it still waits for its timer or for another packet.
+    pub delayed: bool,
+}

@@ -8,7 +8,7 @@ use pullnet_units::Instant;
 
 use super::Endpoint;
 use crate::control::Control;
-use crate::subflow::Subflow;
+use crate::subflow::{LastAnswer, Subflow};
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     /// State of the sender of a subflow; `None` if it is not open.
@@ -51,8 +51,9 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         }
     }
 
-    /// Forgets the receiver of a connection; the owner does not reuse its number.
-    pub fn drop_receiver(&mut self, peer: HostAddr, conn: ConnId) {
-        self.receivers.remove(peer, conn);
+    /// Forgets the receiver of a connection; the owner does not reuse its number. Returns its latest answer, which the owner
+    /// gives if that has not left.
+    pub fn drop_receiver(&mut self, peer: HostAddr, conn: ConnId) -> Option<LastAnswer> {
+        self.receivers.remove(peer, conn).map(|receiver| receiver.last_answer())
     }
 }

@@ -2,7 +2,7 @@
 
 use pullnet_transport::{ConnId, Event, Fate, HostAddr, Received, Transmit, Transport};
 use pullnet_units::{Instant, PacketSeq, WireLen};
-use pullnet_window::{Control, Paths, Ranges, Segment};
+use pullnet_window::{Control, LastAnswer, Paths, Ranges, Segment};
 
 use super::{MAX_RANGES, MOST_CONNECTIONS, MOST_SUBFLOWS, MultipathEndpoint, Subflow};
 use crate::header::{MultipathHeader, SubflowAck, SubflowData};
@@ -39,17 +39,24 @@ impl<C: Control> MultipathEndpoint<C> {
             return self.watch_silence(now, slot);
         }
         let (peer, conn) = (receiver.peer, receiver.conn);
-        self.close_receiver(peer, conn, slot);
+        if let Some(receiver) = self.close_receiver(peer, conn, slot) {
+            for index in receiver.open_subflows() {
+                self.drop_subflow(slot, &receiver, index);
+            }
+        }
         self.events.push(Event::Silent { slot });
     }
 
-    fn close_receiver(&mut self, peer: HostAddr, conn: ConnId, slot: u32) {
-        let Some(receiver) = self.receivers.remove(peer, conn) else { return };
+    fn close_receiver(&mut self, peer: HostAddr, conn: ConnId, slot: u32) -> Option<Receiver> {
+        let receiver = self.receivers.remove(peer, conn)?;
         self.silences.remove(&(receiver.due, slot));
-        for index in receiver.open_subflows() {
-            let name = Subflow { slot, generation: receiver.generation, index }.name();
-            self.subflows.drop_receiver(peer, name);
-        }
+        Some(receiver)
+    }
+
+    /// Forgets a subflow of a closed connection. Returns its latest answer.
+    fn drop_subflow(&mut self, slot: u32, receiver: &Receiver, index: usize) -> Option<LastAnswer> {
+        let name = Subflow { slot, generation: receiver.generation, index }.name();
+        self.subflows.drop_receiver(receiver.peer, name)
     }
 
     fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
@@ -152,7 +159,7 @@ impl<C: Control> MultipathEndpoint<C> {
     }
 
     fn take(&mut self, now: Instant, packet: &Received<MultipathHeader>, slot: u32, data: SubflowData) {
-        let (index, SubflowData { conn, seq, data: number, opens, last, .. }) = (data.subflow as usize, data);
+        let (index, SubflowData { seq, data: number, opens, last, .. }) = (data.subflow as usize, data);
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         receiver.open_subflow(index);
         receiver.note_arrival(index, seq, number);
@@ -164,11 +171,25 @@ impl<C: Control> MultipathEndpoint<C> {
             self.events.push(Event::Delivered { slot, seq: PacketSeq::new(number), bytes });
         }
         if receiver.complete() {
-            let data_ack = receiver.data_ack();
-            self.close_receiver(packet.from, conn, slot);
-            self.received.note(now, packet.from, conn);
-            self.events.push(Event::Received { slot });
-            self.finish(packet, data, data_ack);
+            self.complete(now, packet, slot, data);
+        }
+    }
+
+    /// All data has arrived: says so for the last packet, and on every other subflow that delays an ACK. Its packets get
+    /// no other answer, and one ACK may be lost.
+    fn complete(&mut self, now: Instant, packet: &Received<MultipathHeader>, slot: u32, data: SubflowData) {
+        let Some(receiver) = self.close_receiver(packet.from, data.conn, slot) else { return };
+        self.received.note(now, packet.from, data.conn);
+        self.events.push(Event::Received { slot });
+        for index in receiver.open_subflows() {
+            let Some(LastAnswer { seq, delayed }) = self.drop_subflow(slot, &receiver, index) else {
+                continue;
+            };
+            let subflow = index as u32;
+            if delayed || subflow == data.subflow {
+                let answered = SubflowData { subflow, data: receiver.data_of(index, seq), ..data };
+                self.finish(packet, answered, receiver.data_ack());
+            }
         }
     }
 

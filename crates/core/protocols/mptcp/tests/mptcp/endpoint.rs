@@ -239,6 +239,18 @@ fn a_flow_ends_with_the_ack_of_all_data() {
 }
 
 #[test]
+fn every_delayed_ack_leaves_when_all_data_has_arrived() {
+    let mut s = host(&MptcpConfig { delayed_ack: true, subflows: 3, ..at_once() });
+    s.receives(full(first(0, 0, 0))).sends_nothing();
+    s.receives(full(first(1, 0, 1))).sends_nothing();
+    s.receives(full(first(2, 0, 2))).sends_nothing();
+    s.receives(full(first(2, 1, 3))).sends([acks(2, 2, 4, 2, &[])]);
+    // Each names the packet that has waited for it, which on subflow 1 is not the last one.
+    s.receives(full(last(first(1, 1, 4)))).sends([all(0, 5, 0), all(1, 5, 1)]);
+    s.at(ms(500)).sends_nothing();
+}
+
+#[test]
 fn no_data_leaves_beyond_the_receive_window_of_the_connection() {
     let mut s = host(&MptcpConfig { receive_window: Packets(3), ..at_once() });
     s.opens(flow(10)).sends([first(0, 0, 0), first(1, 0, 1), first(0, 1, 2)]);
