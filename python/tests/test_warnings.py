@@ -147,6 +147,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
         {"switch": {"kind": "pfc", "quanta": 0}, "fault": [{"place": "all links", "corrupt": 0.01}]},
         "switch.quanta",
     ),
+    "short_pause": ({"switch": {"kind": "pfc", "quanta": 1}}, "switch.quanta"),
     "min_rate_at_link_rate": (
         {"transport": {"kind": "timely", "min_rate": "400 Gbps"}, "switch": {"kind": "pfc"}},
         "transport.min_rate",

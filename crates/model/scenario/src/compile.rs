@@ -116,6 +116,7 @@ fn check_together(
             cross_checks::check(root, &packets, switch, unread);
             cross_checks::class(transport, switch);
             cross_checks::patience(transport);
+            cross_checks::order(transport);
             cross_checks::renewal(root, transport, (switch, unread));
             if *forwarding != Forwarding::Path {
                 cross_checks::paths_without_effect(transport);

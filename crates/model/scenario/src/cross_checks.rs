@@ -61,18 +61,36 @@ fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, packets:
     }
 }
 
-/// Reports two thresholds of a queue that cannot be compared: one in packets, the other in bytes.
+/// Reports two thresholds of a queue that cannot be compared, since one is in packets and the other in bytes, and two in the wrong
+/// order.
 pub(crate) fn thresholds(root: &Reader<'_>, switch: &SwitchConfig, unread: &Unread) {
     let (Some(reader), Some([low, high])) = (root.table("switch", ""), switch.thresholds()) else { return };
-    let in_bytes = |(_, size)| matches!(size, QueueSize::Bytes(_));
-    if in_bytes(low) != in_bytes(high) && ![low.0, high.0].iter().any(|key| unread.contains(key)) {
-        let ((key, _), (other, size)) = (low, high);
-        reader.refuse(
-            key,
-            format!(
-                "has another unit than switch.{other} = \"{size}\"; state both in packets or both in bytes"
-            ),
-        );
+    if [low.0, high.0].iter().any(|key| unread.contains(key)) {
+        return;
+    }
+    let ((key, low), (other, high)) = (low, high);
+    let is_above = match (low, high) {
+        (QueueSize::Packets(low), QueueSize::Packets(high)) => low > high,
+        (QueueSize::Bytes(low), QueueSize::Bytes(high)) => low > high,
+        _ => {
+            let reason = format!(
+                "has another unit than switch.{other} = \"{high}\"; state both in packets or both in bytes"
+            );
+            return reader.refuse(key, reason);
+        }
+    };
+    if is_above {
+        reader.refuse(key, format!("is above switch.{other} = \"{high}\"; use less, or a larger {other}"));
+    }
+}
+
+/// Reports two times of a transport in the wrong order: TIMELY's thresholds.
+pub(crate) fn order(Transport { reader, carried, unread }: &Transport<'_>) {
+    let time = |key: &str| carried.config.get(key)?.trim_matches('"').parse::<Picos>().ok();
+    let (Some(low), Some(high)) = (time("low"), time("high")) else { return };
+    if low > high && !unread.contains(&"low") && !unread.contains(&"high") {
+        let reason = format!("is above {}.high = \"{high}\"; use less, or a larger high", reader.path());
+        reader.refuse("low", reason);
     }
 }
 

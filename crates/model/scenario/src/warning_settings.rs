@@ -27,6 +27,8 @@ settings! {
         small_headroom: bool = true,
         /// Pauses end only when they are taken back, and links with faults may lose that word: they stop for ever.
         endless_pause: bool = true,
+        /// Pauses end before lossless switches can repeat them: they drop packets.
+        short_pause: bool = true,
         /// The switches do not do what the transport relies on: marks, rates in headers, or service by urgency.
         missing_support: bool = true,
         /// A setting was written that no part of the scenario uses.

@@ -73,6 +73,7 @@ impl Scenario {
         }
         found.headroom();
         found.endless_pause();
+        found.short_pause();
         found.unused();
         found.memory(available);
         found.list.retain(|warning| self.silence.gives(warning.name));
@@ -273,6 +274,24 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// A pause is repeated when half of it is over. The repetition may have to wait for a full packet, in which the pause ends. All is
+    /// counted in the time of bytes on the link, so that its rate does not matter.
+    fn short_pause(&mut self) {
+        let Scenario { switch, transports, topology, .. } = self.scenario;
+        let Some(quanta) = switch.get("quanta").and_then(|quanta| quanta.parse::<u64>().ok()) else { return };
+        let lengths = transports.iter().map(|carried| carried.config.framing());
+        let full = lengths.map(|Framing { mtu, header }| u64::from(mtu) + u64::from(header)).max();
+        let Some(full) = full.filter(|_| !topology.ports.is_empty()) else { return };
+        if quanta > 0 && quanta * BYTES_OF_HALF_A_QUANTUM < full {
+            let message = format!(
+                "{quanta} ends a pause before it is repeated where the repetition waits for a packet of \"{full} B\": packets are \
+                 dropped, and repetitions may fill the link; use at least {}",
+                full.div_ceil(BYTES_OF_HALF_A_QUANTUM)
+            );
+            self.add("short_pause", "switch.quanta", message);
+        }
+    }
+
     /// Services that the transport relies on and the switches lack.
     fn support(&mut self, transport: &ProtocolConfig) {
         let Scenario { topology, switch, .. } = self.scenario;
@@ -322,10 +341,12 @@ impl<'a> Found<'a> {
                 "packets of {} are not ECN-capable, so that none is marked; leave it out",
                 names.join(" and ")
             );
-            ["ecn", "mark_above", "mark_at"]
+            ["ecn", "mark_above", "mark_at", "mark_low", "mark_high", "mark_probability"]
                 .iter()
                 .for_each(|key| self.unused_one(&format!("switch.{key}"), &why));
         }
+        self.idle("switch");
+        transports.iter().for_each(|(path, _)| self.idle(path));
         if has_single_paths(topology) {
             let why = "there is one path between any two hosts; leave it out";
             for (path, carried) in &transports {
@@ -338,9 +359,27 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A default that was written, as in the scenario of a result, is no intention to change anything.
+    /// Settings of a table to which another one of it gives no effect.
+    fn idle(&mut self, table: &str) {
+        for Idle { key, because_of, is_idle } in IDLE {
+            let other = format!("{table}.{because_of}");
+            let text = self.scenario.resolved.get(&other).map_or(String::new(), |value| value.value.clone());
+            let value = text.trim_matches('"');
+            if is_idle(value) {
+                let why = match value {
+                    "" => format!("{other} is not set; state it, or leave this out"),
+                    _ => format!("{other} is {text}; leave one of the two out"),
+                };
+                self.unused_one(&format!("{table}.{key}"), &why);
+            }
+        }
+    }
+
+    /// A default that was written, as in the scenario of a result, is no intention to change anything. One reason is enough.
     fn unused_one(&mut self, setting: &str, why: &str) {
-        if self.is_written(setting) && !self.is_default(setting) {
+        let is_known =
+            self.list.iter().any(|known| known.name == "unused_setting" && known.setting == setting);
+        if self.is_written(setting) && !self.is_default(setting) && !is_known {
             let value = self.scenario.resolved.get(setting).map_or("", |value| &value.value).to_owned();
             self.add("unused_setting", setting, format!("{value} has no effect: {why}"));
         }
@@ -360,6 +399,33 @@ impl<'a> Found<'a> {
         }
     }
 }
+
+/// A setting that has no effect for some values of another one of its table.
+struct Idle {
+    key: &'static str,
+    because_of: &'static str,
+    /// Whether this value of the other setting leaves no effect; the value is empty if the other setting is not set.
+    is_idle: fn(&str) -> bool,
+}
+
+const IDLE: &[Idle] = &[
+    Idle { key: "ack_delay", because_of: "delayed_ack", is_idle: |value| value == "false" },
+    Idle { key: "raise_threshold", because_of: "paths", is_idle: |value| value == "single" },
+    Idle { key: "subflow_paths", because_of: "paths", is_idle: |value| value == "scatter" },
+    Idle { key: "coupling", because_of: "subflows", is_idle: |value| value == "1" },
+    Idle { key: "leave_slow_start", because_of: "reaction", is_idle: |value| value == "mark" },
+    Idle { key: "nack_interval", because_of: "recovery", is_idle: |value| value == "selective" },
+    Idle { key: "cnp_interval", because_of: "notification", is_idle: |value| value == "ack" },
+    Idle { key: "cut_interval", because_of: "reaction", is_idle: |value| value == "notification" },
+    Idle { key: "segment", because_of: "update", is_idle: |value| value == "round-trip" },
+    Idle { key: "mark_at", because_of: "mark_above", is_idle: str::is_empty },
+    Idle { key: "mark_high", because_of: "mark_low", is_idle: str::is_empty },
+    Idle { key: "mark_probability", because_of: "mark_low", is_idle: str::is_empty },
+    Idle { key: "alpha", because_of: "pause_above", is_idle: |value| !value.is_empty() },
+];
+
+/// A quantum of a pause is the time of 512 bits.
+const BYTES_OF_HALF_A_QUANTUM: u64 = 32;
 
 /// A control queue with room for fewer headers than this loses some in any burst.
 const FEW_HEADERS: u64 = 10;

@@ -36,9 +36,9 @@ kind = "permutation"
 size = "endless"
 ```
 
-Quantities are text with their unit: `"10 Gbps"`, `"9000 B"`, `"1 us"`, `"8 packets"`. A number without a unit, an
-unknown key and a setting that has no effect are errors; `pullnet check FILE` shows all of them at once, or every value
-in force with where it came from. `--set topology.k=8` sets a value from the command line, `--set traffic.1.load=0.8` one
+Quantities are text with their unit: `"10 Gbps"`, `"9000 B"`, `"1 us"`, `"8 packets"`. A number without a unit and an
+unknown key are errors, and most settings that have no effect give a warning; `pullnet check FILE` shows all of them at once,
+or every value in force with where it came from. `--set topology.k=8` sets a value from the command line, `--set traffic.1.load=0.8` one
 of the second traffic block. `pullnet schema` prints a JSON schema for editors. File names are relative to the
 scenario's folder; [formats.md](formats.md) has the grammar and an example of each kind of file.
 

@@ -222,6 +222,70 @@ fn a_pause_that_no_timer_ends_needs_links_that_lose_nothing() {
 }
 
 #[test]
+fn a_pause_outlasts_the_packet_that_its_repetition_waits_for() {
+    let lossless = |quanta: &str| {
+        let switch = format!("{{ kind = \"pfc\", quanta = {quanta} }}");
+        let transport = "{ kind = \"roce\", mtu = \"1000 B\", header = \"50 B\" }";
+        warned(&[("transport", transport), ("switch", &switch)])
+    };
+    // Half of 33 quanta is the time of 1056 B.
+    for lasting in ["0", "33", "65535"] {
+        assert_eq!(lossless(lasting), []);
+    }
+    let found = lossless("32");
+    assert_eq!((found.len(), found[0].name, found[0].setting.as_str()), (1, "short_pause", "switch.quanta"));
+    assert!(found[0].message.contains("use at least 33"), "{}", found[0].message);
+}
+
+#[test]
+fn settings_that_another_one_gives_no_effect_are_named() {
+    let lossless = "{ kind = \"pfc\", mark_low = \"5 kB\" }";
+    let rows = [
+        ("kind = \"tcp\", delayed_ack = false, ack_delay = \"7 ms\"", "transport.ack_delay"),
+        ("kind = \"tcp\", raise_threshold = false", "transport.raise_threshold"),
+        ("kind = \"mptcp\", paths = \"scatter\", subflow_paths = \"random\"", "transport.subflow_paths"),
+        ("kind = \"mptcp\", subflows = 1, coupling = \"uncoupled\"", "transport.coupling"),
+        ("kind = \"timely\", update = \"round-trip\", segment = \"1 kB\"", "transport.segment"),
+        ("kind = \"roce\", recovery = \"selective\", nack_interval = \"1 us\"", "transport.nack_interval"),
+    ];
+    for (transport, setting) in rows {
+        let found =
+            only(&[("transport", &format!("{{ {transport} }}")), ("switch", "{ kind = \"shared-buffer\" }")]);
+        assert_eq!((found.name, found.setting.as_str()), ("unused_setting", setting));
+    }
+    let rows = [
+        ("kind = \"dcqcn\", notification = \"ack\", cnp_interval = \"1 us\"", "transport.cnp_interval"),
+        ("kind = \"dcqcn\", cut_interval = \"1 us\"", "transport.cut_interval"),
+        ("kind = \"dctcp\", leave_slow_start = false", "transport.leave_slow_start"),
+        ("kind = \"roce\"", "switch.mark_low"),
+    ];
+    for (transport, setting) in rows {
+        let found = only(&[("transport", &format!("{{ {transport} }}")), ("switch", lossless)]);
+        assert_eq!((found.name, found.setting.as_str()), ("unused_setting", setting));
+    }
+    let rows = [
+        ("mark_high = \"9 kB\"", "switch.mark_high"),
+        ("mark_probability = 0.5", "switch.mark_probability"),
+        ("pause_above = \"50 kB\", alpha = 2.0", "switch.alpha"),
+    ];
+    for (switch, setting) in rows {
+        let switch = format!("{{ kind = \"pfc\", {switch} }}");
+        let found = only(&[("transport", "{ kind = \"roce\" }"), ("switch", &switch)]);
+        assert_eq!((found.name, found.setting.as_str()), ("unused_setting", setting));
+    }
+    // Of a transport whose packets can be marked, too.
+    let found = warned(&[
+        ("transport", "{ kind = \"dctcp\" }"),
+        ("switch", "{ kind = \"pfc\", mark_high = \"9 kB\" }"),
+    ]);
+    assert_eq!(
+        found.iter().map(|warning| warning.name).collect::<Vec<_>>(),
+        ["missing_support", "unused_setting"]
+    );
+    assert!(found[1].message.contains("switch.mark_low is not set"), "{}", found[1].message);
+}
+
+#[test]
 fn hosts_that_hear_of_trimmed_packets_may_do_without_timers() {
     assert_eq!(warned(&[("transport.timeout", "100 s")]), []);
 }
@@ -310,7 +374,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 16);
+    assert_eq!(names.len(), 17);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")
