@@ -99,8 +99,9 @@ macro_rules! rdma_settings {
                 window_scales: bool = $scales,
                 /// Least time between two NACKs for the same missing packet. Source: HPCC simulator, 500 us.
                 nack_interval: pullnet_units::Picos = "500 us" in "1 ns" => "1 s",
-                /// Time without an ACK, once nothing is left to send, after which packets are retransmitted. Should exceed
-                /// the largest round-trip time, pauses included.
+                /// Time since the last departure, once nothing is left to send, after which all packets without an ACK are
+                /// retransmitted. ACKs of other packets do not put it off, so that it should exceed the largest
+                /// round-trip time, with queues and pauses.
                 timeout: pullnet_units::Picos = "4 ms" in "1 us" => "100 s",
                 /// Time without any answer to outstanding packets after which a flow fails.
                 give_up: pullnet_units::Picos = "1 s" in "10 us" => "10000 s",
