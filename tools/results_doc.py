@@ -51,7 +51,8 @@ Ctrl-C, a request to terminate and a lost terminal (SIGINT, SIGTERM, SIGHUP) end
 second one throws it away. With `nohup` a lost terminal is no matter.
 
 Exit codes of `pullnet run`: 0 ran; 1 a fault of pullnet; 2 the input is wrong, or there is no room for what comes out;
-3 the run ended early or flows failed; 130 Ctrl-C came before the command had begun.
+3 the run ended early, flows failed, or Ctrl-C came while the result was written; 130 Ctrl-C came before the command had
+begun.
 """
 
 

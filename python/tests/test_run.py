@@ -307,9 +307,9 @@ def test_flows_that_stand_still_at_the_end_are_named(pullnet: Pullnet, small: Pa
     assert all(", waits for " in line for line in named)
 
 
-def interpreted(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def interpreted(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A script that an interpreter of its own has run, in `folder`."""
-    command = [sys.executable, "-c", script]
+    command = [sys.executable, "-c", script, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
 
 
@@ -432,21 +432,32 @@ def test_a_run_that_shall_outlive_its_terminal_does(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+INTERRUPTED_WRITING = (
+    "import os, signal, sys; from pullnet import cli; from pullnet.results.result import Result\n"
+    "write = Result.write\n"
+    "def write_and_interrupt(*arguments):\n"
+    "    os.kill(os.getpid(), signal.SIGTERM)\n"
+    "    Result.write = write\n"
+    "    write(*arguments)\n"
+    "Result.write = write_and_interrupt\n"
+    "sys.exit(cli.status(['run', *sys.argv[1:], '--out', 'out']))\n"
+)
+
+
 def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_path: Path) -> None:
-    script = (
-        "import os, signal, sys; from pullnet import cli; from pullnet.results.result import Result\n"
-        "write = Result.write\n"
-        "def write_and_interrupt(*arguments):\n"
-        "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    Result.write = write\n"
-        "    write(*arguments)\n"
-        "Result.write = write_and_interrupt\n"
-        "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
-    )
-    done = interpreted(script, tmp_path)
-    assert done.returncode == 3, done.stderr
+    done = interpreted(INTERRUPTED_WRITING, tmp_path, "small.toml")
+    assert (done.returncode, done.stderr) == (3, "interrupted: while out was written, which is whole\n")
+    assert "result: out" in done.stdout
     there = {file.name for file in (tmp_path / "out").iterdir()}
     assert there == {"scenario.toml", "summary.json"} | {f"{name}.parquet" for name in TABLES}
+
+
+def test_scenarios_that_an_interruption_leaves_out_are_named(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "next.toml").write_text(small.read_text().replace("Small", "Next"))
+    done = interpreted(INTERRUPTED_WRITING, tmp_path, "small.toml", "next.toml", "--json")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[1:] == ["interrupted: next.toml was not run"]
+    assert [summary["scenario"] for summary in json.loads(done.stdout)] == ["Small"]
 
 
 def test_of_two_runs_into_one_place_none_is_lost(small: Path, tmp_path: Path) -> None:

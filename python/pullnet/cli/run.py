@@ -15,7 +15,7 @@ from pullnet.errors import InputError
 from pullnet.results.directory import default_directory, refuse_existing, unfinished
 from pullnet.results.result import Result
 from pullnet.runs.progress import LINE_EVERY_S, LineProgress
-from pullnet.runs.runner import execute
+from pullnet.runs.runner import Interruption, execute
 from pullnet.runs.scenario import compiled, override_pairs, picoseconds
 from pullnet.runs.stall import DEFAULT_AFTER, StallDetector
 
@@ -107,17 +107,21 @@ def run(
     manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps, silence or [])
     results: list[Result] = []
     plans = _plans(scenarios, manner, out)
-    while plans:  # a network that has been run is no longer held
-        results.append(_run(plans.pop(0), manner).keep(set()))  # its tables are in its directory
+    interruption = Interruption()
+    while plans and not interruption.asked:
+        result = _run(plans.pop(0), manner, interruption)  # a network that has been run is no longer held
+        results.append(result.keep(set()))  # its tables are in its directory
         if as_lines:
             typer.echo(json_text.dumps(json.loads(results[-1].summary_json), indent=None))
         elif not as_json and not quiet:
             _show(results[-1])
-        if results[-1].summary.interrupted:
-            break
     if as_json:
         typer.echo(json_text.dumps([json.loads(result.summary_json) for result in results]))
-    raise typer.Exit(_status(results))
+    if interruption.asked and not results[-1].summary.interrupted:
+        typer.echo(f"interrupted: while {results[-1].path} was written, which is whole", err=True)
+    for plan in plans:
+        typer.echo(f"interrupted: {plan.scenario} was not run", err=True)
+    raise typer.Exit(ENDED_EARLY if interruption.asked else _status(results))
 
 
 def _plans(scenarios: list[Path], manner: Manner, out: Path | None) -> list[Plan]:
@@ -166,7 +170,7 @@ def _clashes(plans: list[Plan]) -> list[str]:
     ]
 
 
-def _run(plan: Plan, manner: Manner) -> Result:
+def _run(plan: Plan, manner: Manner, interruption: Interruption) -> Result:
     with _progress(plan.core.name, quiet=manner.quiet) as progress:
         return execute(
             plan.core,
@@ -174,6 +178,7 @@ def _run(plan: Plan, manner: Manner) -> Result:
             out=plan.out,
             force=manner.force,
             stall_after_ps=manner.stall_after_ps,
+            interruption=interruption,
             watchers=[StallDetector(manner.stall_after_ps, progress.say), progress],
             copy_inputs=manner.copy_inputs,
             siblings=(plan.stem, [path for path, _ in override_pairs(manner.settings)]),

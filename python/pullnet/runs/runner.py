@@ -69,10 +69,17 @@ def run(
     stall_after_ps = picoseconds("stall_after", stall_after)
     core = compiled(scenario, set=set, seed=seed, silence=silence)
     place = Path(out) if out is not None else None
+    interruption = Interruption()
     result = execute(
-        core, threads=threads, out=place, force=force, stall_after_ps=stall_after_ps, copy_inputs=copy_inputs
+        core,
+        threads=threads,
+        out=place,
+        force=force,
+        stall_after_ps=stall_after_ps,
+        interruption=interruption,
+        copy_inputs=copy_inputs,
     )
-    if result.summary.interrupted:
+    if interruption.asked:
         raise KeyboardInterrupt
     for warning in result.summary.warnings:
         warnings.warn(str(warning), PullnetWarning, stacklevel=3)
@@ -86,20 +93,21 @@ def execute(
     out: Path | None,
     force: bool,
     stall_after_ps: int,
+    interruption: "Interruption",
     watchers: Iterable[Watcher] = (),
     copy_inputs: bool = True,
     siblings: tuple[str, list[str]] = ("", []),
 ) -> Result:
-    """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted.
+    """Run a compiled scenario. `interruption` notes a request to stop, which ends the run early and keeps its result.
+
+    After a request that comes while the result is being written the result is whole, and its summary says so.
 
     Results beside `out` whose names begin with the first of `siblings` are of the same scenario and seed; one with the
     same fingerprint is warned of if it differs in the settings that the second names.
-
-    A request to stop that comes while the result is being written raises `KeyboardInterrupt` once it is written.
     """
     if not 1 <= threads <= MAX_THREADS:
         raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
-    with interruptible() as interruption:  # until everything is written
+    with interruptible(interruption):  # until everything is written
         run_it = partial(simulate, scenario, threads, stall_after_ps, list(watchers), interruption)
         if out is None:
             return run_it(scenario.resolved)
@@ -107,10 +115,7 @@ def execute(
             text = staging.carry(scenario, copy=copy_inputs)
             result = run_it(text)
             result = unchanged.checked(result, out.parent, *siblings)
-            result = staging.place(result)
-    if interruption.asked and not result.summary.interrupted:
-        raise KeyboardInterrupt
-    return result
+            return staging.place(result)
 
 
 def simulate(

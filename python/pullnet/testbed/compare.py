@@ -8,7 +8,7 @@ from pullnet import _core
 from pullnet.results.diff import Difference, difference
 from pullnet.results.result import Result
 from pullnet.results.summary import Summary
-from pullnet.runs.runner import execute
+from pullnet.runs.runner import Interruption, execute
 from pullnet.testbed.bed import Bed
 from pullnet.testbed.play import Manner, play
 
@@ -54,7 +54,12 @@ class Comparison:
 
 def compare(bed: Bed, scenario: _core.Scenario, manner: Manner) -> Comparison:
     """Run a scenario in the simulator and play it on the testbed of its network."""
-    simulator = execute(scenario, threads=1, out=None, force=False, stall_after_ps=_STALL_AFTER_PS)
+    interruption = Interruption()
+    simulator = execute(
+        scenario, threads=1, out=None, force=False, stall_after_ps=_STALL_AFTER_PS, interruption=interruption
+    )
+    if interruption.asked:
+        raise KeyboardInterrupt
     linux = play(bed, scenario, manner=manner)[0]
     return Comparison(simulator, linux, difference(simulator, linux))
 
