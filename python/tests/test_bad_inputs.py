@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import pullnet
@@ -590,6 +591,17 @@ def test_a_table_that_is_not_whole_is_named(command: str, place: Path, capsys: p
     assert status([*command.split(), "out", "out" if command == "diff" else "flows.cm"]) == 2
     assert re.search(r"out/\w+\.parquet: is not a whole table: .*; run the scenario again", capsys.readouterr().err)
     with pytest.raises(InputError, match=r"ports\.parquet: is not a whole table"):
+        _ = pullnet.load("out").ports
+
+
+@pytest.mark.parametrize("word", [b"utilisation", b"ARROW:schema", b"host 15 -> tor"])
+def test_a_table_whose_texts_are_damaged_is_refused(word: bytes, place: Path) -> None:
+    assert status(["run", "small.toml", "-o", "out", "--quiet"]) == 0
+    file = place / "out" / "ports.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table, file, compression="none", use_dictionary=False)
+    file.write_bytes(file.read_bytes().replace(word, b"\xff" + word[1:]))
+    with pytest.raises(InputError, match=r"ports\.parquet: is not a whole table: .*; run the scenario again"):
         _ = pullnet.load("out").ports
 
 

@@ -63,7 +63,17 @@ def parquet(table: Any) -> bytes:
 def read(path: Path) -> Any:
     """Read a table with its metadata. Raises `InputError` for a file that is not whole."""
     try:
-        return pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(path)
+        _check_texts(table)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         what = str(error).partition("\n")[0]
         raise InputError(f"{path}: is not a whole table: {what}; run the scenario again") from None
+    return table
+
+
+def _check_texts(table: Any) -> None:
+    """Raise an error where a text is not UTF-8: pyarrow reads it, and Polars panics."""
+    table.validate(full=True)
+    for part in (table.schema, *table.schema):
+        for text in itertools.chain.from_iterable((part.metadata or {}).items()):
+            text.decode()
