@@ -605,6 +605,19 @@ def test_a_table_whose_texts_are_damaged_is_refused(word: bytes, place: Path) ->
         _ = pullnet.load("out").ports
 
 
+@pytest.mark.parametrize("command", ["diff", "export flows"])
+def test_a_result_without_a_table_of_every_run_is_named(
+    command: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["run", "small.toml", "--set", "probes.packets=true", "-o", "out", "--quiet"]) == 0
+    (place / "out" / "flows.parquet").unlink()
+    (place / "out" / "flows.parquet").mkdir()
+    assert status([*command.split(), "out", "out" if command == "diff" else "flows.cm"]) == 2
+    said = "error: out: has no file flows.parquet, which every run leaves; run the scenario again\n"
+    assert capsys.readouterr().err == said
+    assert "flows" not in pullnet.load("out").table_names
+
+
 REPLACED = ("out/flows.parquet", "so it is not the table `flows` of a run; run the scenario again")
 
 

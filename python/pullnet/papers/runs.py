@@ -16,8 +16,7 @@ from pullnet.inputs import text_of
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
 from pullnet.papers.model import Experiment, Point, Value
-from pullnet.results.directory import PARTIAL
-from pullnet.results.result import Result, load
+from pullnet.results.result import PARTIAL, Result, load
 from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import run
 from pullnet.runs.scenario import compiled

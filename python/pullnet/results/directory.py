@@ -13,10 +13,7 @@ from pathlib import Path
 from pullnet import inputs
 from pullnet._core import Scenario
 from pullnet.errors import InputError
-from pullnet.results.result import Result
-
-PARTIAL = "PARTIAL"
-"""A file of this name marks a result that is not whole: the run was broken off, or tables found no room."""
+from pullnet.results.result import PARTIAL, Result, partial
 
 
 def default_directory(
@@ -159,28 +156,31 @@ def _write_result(result: Result, folder: Path) -> dict[str, str]:
     """Write what is small first, then the tables. Returns files that could not be written, each with the cause."""
     (folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
     (folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
-    left_out = {f"{name}.parquet": why for name, why in result.left_out.items()}
-    missing = left_out | _write_tables(result, folder)
-    if missing or result.summary.interrupted:
-        (folder / PARTIAL).write_text(_partial(result, missing), encoding="utf-8")
-    return missing
+    missing = result.left_out | _write_tables(result, folder)
+    if missing:
+        (folder / PARTIAL).write_text(partial(missing), encoding="utf-8")
+    elif result.summary.interrupted:
+        (folder / PARTIAL).write_text(_broken_off(result), encoding="utf-8")
+    return {_file(name): why for name, why in missing.items()}
 
 
 def _write_tables(result: Result, folder: Path) -> dict[str, str]:
     missing = {}
     for name in result.table_names:
-        file = folder / f"{name}.parquet"
+        file = folder / _file(name)
         try:
             result.write(name, file)
         except OSError as error:
             file.unlink(missing_ok=True)
-            missing[file.name] = _cause(error)
+            missing[name] = _cause(error)
     return missing
 
 
-def _partial(result: Result, missing: dict[str, str]) -> str:
-    if missing:
-        return "".join(f"{name} could not be written: {why}.\n" for name, why in missing.items())
+def _file(table: str) -> str:
+    return f"{table}.parquet"
+
+
+def _broken_off(result: Result) -> str:
     return f"The run was interrupted after {result.summary.simulated_us} us; what is here ends there.\n"
 
 

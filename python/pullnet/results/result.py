@@ -1,6 +1,7 @@
 """Result of a run, in memory or on disk."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,7 +137,7 @@ class Result(Shown):
     @property
     def table_names(self) -> list[str]:
         """Names of the tables there are."""
-        on_disk = [file.stem for file in self.path.glob("*.parquet")] if self.path else []
+        on_disk = [file.stem for file in self.path.glob("*.parquet") if file.is_file()] if self.path else []
         return sorted({*self._tables, *on_disk})
 
     @typed
@@ -204,9 +205,26 @@ class Result(Shown):
     def _why_missing(self, name: str) -> str:
         if name in self.left_out:
             return f"the table `{name}` was left out: {self.left_out[name]}"
+        if self.path and name in ALWAYS:
+            return f"{self.path}: has no file {name}.parquet, which every run leaves; run the scenario again"
         if name in PROBES:
             return f"the run kept no table `{name}`; ask for it under [probes] with {PROBES[name]}"
         return f"there is no table `{name}`; there are {', '.join(self.table_names)}"
+
+
+PARTIAL = "PARTIAL"
+"""A file of this name marks a result that is not whole: the run was broken off, or tables found no room."""
+_UNWRITTEN = re.compile(r"^(\w+)\.parquet could not be written: (.*)\.$", re.MULTILINE)
+
+
+def partial(missing: Mapping[str, str]) -> str:
+    """Return the text of `PARTIAL` for tables that could not be written, each with the cause."""
+    return "".join(f"{name}.parquet could not be written: {why}.\n" for name, why in missing.items())
+
+
+def _left_out(folder: Path) -> dict[str, str]:
+    marked = folder / PARTIAL
+    return dict(_UNWRITTEN.findall(marked.read_text(encoding="utf-8"))) if marked.is_file() else {}
 
 
 @typed
@@ -216,7 +234,7 @@ def load(path: "str | os.PathLike[str]") -> Result:
     try:
         summary = (folder / "summary.json").read_text(encoding="utf-8")
         scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
-        result = Result(summary, scenario, {}, folder)
+        result = Result(summary, scenario, {}, folder, _left_out(folder))
         _ = result.summary
     except OSError as error:
         raise InputError(f"{folder}: is not a result: {error.strerror}: {error.filename}") from None
