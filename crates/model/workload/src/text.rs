@@ -39,6 +39,15 @@ pub(crate) fn scaled(text: &str, factor: u64) -> Option<u64> {
     whole.checked_add(rest)
 }
 
+/// `text`, a number without sign in a unit of `factor` picoseconds, in picoseconds; `None` if it is none, or too large.
+/// Decimals are exact down to a picosecond. A number with an exponent or more decimals is rounded to the nearest one.
+pub(crate) fn picos(text: &str, factor: u64) -> Option<u64> {
+    scaled(text, factor).or_else(|| {
+        let picos = text.parse::<f64>().ok()? * factor as f64;
+        (0.0..1.8e19).contains(&picos).then(|| picos.round() as u64)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@ use pullnet_units::{Bytes, Instant};
 use super::script::{Begin, Counts, Script, ScriptFlow};
 use crate::error::{FileError, MatrixFault};
 use crate::faults::{Faults, FileErrors};
-use crate::text::{scaled, shown, utf8};
+use crate::text::{picos, shown, utf8};
 
 /// Picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
@@ -62,7 +62,7 @@ fn size(text: &str) -> Result<Bytes, MatrixFault> {
 }
 
 fn seconds(text: &str) -> Result<Instant, MatrixFault> {
-    let wanted = "a time in seconds, at most 213 days, with at most twelve decimals";
+    let wanted = "a time in seconds, from 0 to 213 days";
     let wrong = || MatrixFault::Value { what: "start_seconds", value: shown(text), wanted };
-    scaled(text, SECOND).map(Instant).ok_or_else(wrong)
+    picos(text, SECOND).map(Instant).ok_or_else(wrong)
 }

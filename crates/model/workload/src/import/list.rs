@@ -5,7 +5,7 @@ use pullnet_units::{Bytes, Instant, Picos};
 use super::script::{Begin, Many, Script, ScriptFlow};
 use crate::error::{FileError, ListFault};
 use crate::faults::{Faults, FileErrors};
-use crate::text::{scaled, shown, utf8};
+use crate::text::{picos, shown, utf8};
 
 /// Columns of a flow list other than the start time.
 const COLUMNS: [&str; 8] = ["src", "dst", "bytes", "priority", "tag", "deadline", "tenant", "coflow"];
@@ -207,14 +207,5 @@ fn start((column, factor): (&'static str, u64), text: &str) -> Result<Instant, L
         return text.parse::<Picos>().map(|at| Instant(at.0)).map_err(|_| wrong(column, text, wanted));
     }
     let wanted = "a time; write a number from 0, without a unit, of at most 213 days";
-    scaled(text, factor)
-        .or_else(|| rounded(text, factor))
-        .map(Instant)
-        .ok_or_else(|| wrong(column, text, wanted))
-}
-
-/// As [`scaled`], to the nearest picosecond, for numbers that passed through floating point.
-fn rounded(text: &str, factor: u64) -> Option<u64> {
-    let picos = text.parse::<f64>().ok()? * factor as f64;
-    (0.0..1.8e19).contains(&picos).then(|| picos.round() as u64)
+    picos(text, factor).map(Instant).ok_or_else(|| wrong(column, text, wanted))
 }

@@ -248,6 +248,18 @@ fn an_hpcc_file_is_read_as_its_reader_does() {
         refused("ENABLE_QCN 1\n").starts_with("flow.txt:1: \"ENABLE_QCN 1\" begins no connection matrix")
     );
     assert!(refused("1\n1 2 3\n").starts_with("flow.txt:2: flow \"1 2 3\" is not six numbers"));
+    let starts = |text: &str| {
+        let file = format!("1\n0 1 3 100 5 {text}\n");
+        parse_hpcc_flows("flow.txt", file.as_bytes(), Counts::Met).map(|script| script.flows[0].begin)
+    };
+    for (text, picos) in
+        [("2e-06", 2_000_000), ("1E-5", 10_000_000), ("0.1234567890123456", 123_456_789_012), ("0", 0)]
+    {
+        assert_eq!(starts(text).unwrap(), Begin::At(Instant(picos)), "{text}");
+    }
+    for wrong in ["-0.1", "1e30", "nan", "inf", "1s"] {
+        assert!(starts(wrong).unwrap_err().to_string().contains("is not a time in seconds"), "{wrong}");
+    }
 }
 
 #[test]
