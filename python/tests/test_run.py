@@ -249,6 +249,20 @@ def test_an_interrupted_run_leaves_what_there_is(long: Path, tmp_path: Path, num
     assert pl.read_parquet(tmp_path / "out" / "flows.parquet").height == 24
 
 
+def test_a_second_interruption_throws_the_result_away_and_says_so(small: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pullnet import cli; from pullnet.results.result import Result\n"
+        "def interrupt_twice(*arguments):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "Result.write = interrupt_twice\n"
+        "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
+    )
+    done = interpreted(script, tmp_path)
+    assert (done.returncode, done.stderr) == (3, "interrupted: small.toml has no result\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
 def test_a_killed_run_leaves_nothing_that_looks_whole(long: Path, tmp_path: Path) -> None:
     running = subprocess.Popen([str(COMMAND), "run", "long.toml", "--out", "out"], cwd=tmp_path)
     wait_until(lambda: list(tmp_path.glob(".out.unfinished*")))

@@ -109,7 +109,13 @@ def run(
     plans = _plans(scenarios, manner, out)
     interruption = Interruption()
     while plans and not interruption.asked:
-        result = _run(plans.pop(0), manner, interruption)  # a network that has been run is no longer held
+        plan = plans.pop(0)
+        try:
+            result = _run(plan, manner, interruption)
+        except KeyboardInterrupt:  # the second one, or it came before the run
+            typer.echo(f"interrupted: {plan.scenario} has no result", err=True)
+            raise
+        del plan  # a network that has been run is no longer held
         results.append(result.keep(set()))  # its tables are in its directory
         if as_lines:
             typer.echo(json_text.dumps(json.loads(results[-1].summary_json), indent=None))
