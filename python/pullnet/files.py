@@ -1,7 +1,10 @@
-"""Reading text files that a user names: never a device, never more than memory is for."""
+"""Text files that a user names: those read are no device and fit into memory, those written are whole or not there."""
 
+import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -9,6 +12,21 @@ from pullnet.errors import InputError
 
 LARGEST = 64 * 2**20
 """A file of settings is no larger than this. Unit: bytes."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a write that has begun."""
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[None]:
+    """Remove `file` where the disk is full before all of it is written: the first lines of a list are a list, too."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM and file.is_file():  # not /dev/full
+            with suppress(OSError):
+                file.resolve().unlink()
+        raise
 
 
 def text_of(name: str, stream: BinaryIO | None = None) -> str:

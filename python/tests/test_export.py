@@ -1,5 +1,7 @@
 """Topologies and flows as files of other simulators, and back."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,37 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"never ends, which this format cannot say; write a .csv or .cm file"):
         pullnet.export_flows(pullnet.run(endless), tmp_path / "a.txt")
+
+
+FULL = """
+import resource, sys
+import numpy as np
+import pullnet
+from pullnet import traffic
+from pullnet.cli import status
+result = pullnet.run(sys.argv[1])
+load = traffic.Volumes("a", 1.0, 0.0, np.random.default_rng(1).random(9_000), np.zeros(9_000, dtype=np.uint8))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+for name in ("flows.csv", "flows.cm"):
+    try:
+        pullnet.export_flows(result, name)
+    except pullnet.InputError as error:
+        print(error)
+for name in ("load.csv", "load.parquet"):
+    try:
+        traffic.write(load, name)
+    except traffic.TrafficError as error:
+        print(error)
+status(["export", "topology", sys.argv[1], "net.toml"])
+status(["new", "mine"])
+"""
+
+
+def test_a_file_that_finds_no_room_is_not_left_in_part(tmp_path: Path) -> None:
+    (tmp_path / "tree.toml").write_text(TREE)
+    command = [sys.executable, "-c", FULL, "tree.toml"]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    )
+    assert done.stdout.count("cannot be written: File too large") == 6, done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["tree.toml"]

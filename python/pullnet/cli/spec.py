@@ -9,6 +9,7 @@ import typer
 from pullnet import json_text
 from pullnet.cli.run import Scenarios, Seed, Settings, Silence
 from pullnet.errors import InputError
+from pullnet.files import whole
 from pullnet.results.summary import Notice
 from pullnet.runs import scenario as scenario_files
 
@@ -113,7 +114,7 @@ def new(
     if path.name == ".toml":
         raise InputError(f"{name or 'NAME'}: is no name of a file; write for instance: pullnet new my")
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with whole(path), path.open("x", encoding="utf-8") as file:
             file.write(scenario_files.template(path.stem))
     except FileExistsError:
         raise InputError(f"{path}: exists already; choose another name") from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pullnet.arguments import typed
 from pullnet.errors import InputError
+from pullnet.files import whole
 from pullnet.results.columns import FLOWS, HOSTS
 from pullnet.results.result import Result
 from pullnet.runs.scenario import Overrides, ScenarioSource, compiled
@@ -101,6 +102,7 @@ _FORMATS: dict[str, Callable[["pl.DataFrame", int, str], Iterator[str]]] = {".cs
 
 def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(text, encoding="utf-8")
+        with whole(file):
+            file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}; choose another place") from None

@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from pullnet.arguments import typed
+from pullnet.files import whole
 from pullnet.traffic import anomalies, csv_table
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
@@ -43,10 +44,11 @@ def write(volumes: Volumes | Iterable[Volumes], path: PathLike) -> None:
     file = check_place(path)
     table = pa.concat_tables([_table(item) for item in given]) if given else _schema().empty_table()
     try:
-        if file.suffix == ".parquet":
-            pq.write_table(table, file, compression="zstd")
-        else:
-            pa.csv.write_csv(table, file)
+        with whole(file):
+            if file.suffix == ".parquet":
+                pq.write_table(table, file, compression="zstd")
+            else:
+                pa.csv.write_csv(table, file)
     except OSError as error:
         cause = os.strerror(error.errno) if error.errno else str(error)
         raise TrafficError(f"cannot be written: {cause}", where=str(path), remedy="choose another place") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pullnet.arguments import typed
+from pullnet.files import whole
 from pullnet.traffic.billing.bill import Bill
 from pullnet.traffic.billing.money import Money
 from pullnet.traffic.billing.words import explain, mbps
@@ -42,10 +43,11 @@ def write_invoice(bills: Sequence[Bill], path: PathLike, *, title: str = "Invoic
     if not bills:
         raise TrafficError("no bills to write", where=str(path), remedy="give at least one link")
     try:
-        if file.suffix.lower() == ".csv":
-            _csv(bills, file)
-        else:
-            _pdf(bills, file, title)
+        with whole(file):
+            if file.suffix.lower() == ".csv":
+                _csv(bills, file)
+            else:
+                _pdf(bills, file, title)
     except OSError as error:
         cause = os.strerror(error.errno) if error.errno else str(error)
         raise TrafficError(f"cannot be written: {cause}", where=str(path), remedy="choose another place") from None
