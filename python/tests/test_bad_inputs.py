@@ -618,6 +618,21 @@ def test_a_result_without_a_table_of_every_run_is_named(
     assert "flows" not in pullnet.load("out").table_names
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("null", "holds something else than the summary of a run; was it written by another version"),
+        ("[]", "holds something else than the summary of a run; was it written by another version"),
+        ('{"world": "simul', "is no whole JSON text: Unterminated string .*; run the scenario again"),
+    ],
+)
+def test_a_summary_that_is_none_is_refused_in_plain_words(text: str, said: str, place: Path) -> None:
+    (place / "summary.json").write_text(text)
+    (place / "scenario.toml").write_text("")
+    with pytest.raises(InputError, match=rf"summary\.json {said}"):
+        pullnet.load(place)
+
+
 REPLACED = ("out/flows.parquet", "so it is not the table `flows` of a run; run the scenario again")
 
 

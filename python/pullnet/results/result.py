@@ -242,6 +242,12 @@ def load(path: "str | os.PathLike[str]") -> Result:
         what = f"byte {error.start} of a file in it is not UTF-8"
         raise InputError(f"{folder}: is not a result: {what}; run the scenario again") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"has no key {error}" if isinstance(error, KeyError) else f"cannot be used: {error}"
-        raise InputError(f"{folder}: summary.json {what}; was it written by another version?") from None
+        raise InputError(f"{folder}: summary.json {_not_a_summary(error)}") from None
     return result
+
+
+def _not_a_summary(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"is no whole JSON text: {error}; run the scenario again"
+    what = f"has no key {error}" if isinstance(error, KeyError) else "holds something else than the summary of a run"
+    return f"{what}; was it written by another version?"
