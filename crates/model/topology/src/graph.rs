@@ -209,9 +209,13 @@ impl Graph {
         }
         if let Some(alone) = self.vertices.iter().find(|vertex| vertex.cables == 0) {
             let kind = if alone.host { "host" } else { "switch" };
-            return Err(
-                self.refuse(format!("{kind} \"{}\" has no link", alone.name), "add a link or remove it")
-            );
+            let remedy = match self.host_links {
+                HostLinks::First if !alone.host => {
+                    "add a link or remove it; host_links = \"first\" leaves out further links of hosts, \"all\" keeps them"
+                }
+                _ => "add a link or remove it",
+            };
+            return Err(self.refuse(format!("{kind} \"{}\" has no link", alone.name), remedy));
         }
         Ok(())
     }

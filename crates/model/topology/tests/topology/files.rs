@@ -466,6 +466,9 @@ fn of_several_links_of_a_host_the_first_can_be_used() {
     let topology = load("two.txt", &text, &options).unwrap();
     let rates: Vec<_> = topology.hosts.iter().map(|host| host.link.rate).collect();
     assert_eq!(rates, [BitsPerSec::gbps(25); 2]);
+    let second = "4 2 4\n2 3\n0 2 25Gbps 1us 0\n0 3 25Gbps 1us 0\n1 2 25Gbps 1us 0\n1 3 25Gbps 1us 0\n";
+    let alone = load("two.txt", second, &options).unwrap_err().to_string();
+    assert!(alone.contains("switch \"node 3\" has no link; add a link or remove it; host_links"), "{alone}");
 }
 
 #[test]
