@@ -13,8 +13,9 @@ import pytest
 
 from pullnet import _core, load
 from pullnet.errors import InputError
+from pullnet.runs.runner import Interruption
 from pullnet.testbed import bed as beds
-from pullnet.testbed import kernel, state
+from pullnet.testbed import compare, kernel, state
 from pullnet.testbed.pair import pair
 from pullnet.testbed.plan import checked, slug
 
@@ -218,6 +219,17 @@ def test_rounds_are_played_one_after_the_other(tmp_path: Path) -> None:
     assert played.returncode == 0, played.stderr
     assert "last flow: median" in played.stdout
     assert all(load(tmp_path / "rounds" / f"round-{number}").summary.complete for number in (1, 2, 3))
+
+
+def test_ctrl_c_in_the_simulation_leaves_the_testbed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, interruption: Interruption, **__: Any) -> None:
+        interruption.asked = True
+
+    monkeypatch.setattr(compare, "execute", interrupted)
+    monkeypatch.setattr(compare, "play", lambda *_, **__: pytest.fail("played"))
+    nothing: Any = None
+    with pytest.raises(KeyboardInterrupt):
+        compare.compare(nothing, nothing, nothing)
 
 
 @needs_namespaces
