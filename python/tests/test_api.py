@@ -3,6 +3,8 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -94,6 +96,60 @@ def test_a_table_that_was_not_kept_is_not_called_unrecorded() -> None:
     kept = pullnet.run(PLAIN).keep({"flows"})
     with pytest.raises(pullnet.NotRecordedError, match=r"`hosts` was left out: `keep` does not name it"):
         _ = kept.hosts
+
+
+def test_names_of_tables_to_keep_are_checked_and_one_name_is_not_taken_for_its_letters() -> None:
+    assert pullnet.run_many([PLAIN], keep="flows")[0].flows.height > 0
+    assert pullnet.run(PLAIN).keep("flows").table_names == ["flows"]
+    for keep in ("flow", ["flows", "flow"]):
+        with pytest.raises(
+            pullnet.InputError, match=r"^keep: there is no table `flow`; there are flows, hosts, ports, "
+        ):
+            pullnet.run_many([PLAIN], keep=keep)
+
+
+def test_a_script_without_the_guard_is_told_to_have_it(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(f"import pullnet\npullnet.run_many([{PLAIN!r}])\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert 'with the call below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("nothing", r"nothing: there is no such folder; `pullnet run` writes one for each result and prints its name"),
+        ("one/summary.json", r"one/summary\.json: this is a file of a result; name its folder: .*/one$"),
+        ("a.toml", r"a\.toml: this is a file; name the folder of a result, which `pullnet run` writes"),
+        (".", r": this is no result itself; name .*/one$"),
+        ("sweep", r"sweep: this is a sweep, whose tables pullnet\.load_sweep reads"),
+        ("empty", r"empty: is not a result: it has no summary\.json; name a folder that `pullnet run` wrote"),
+    ],
+)
+def test_what_is_no_result_is_called_by_what_it_is(tmp_path: Path, name: str, error: str) -> None:
+    for folder in ("one", "sweep", "empty"):
+        (tmp_path / folder).mkdir()
+    for file in ("one/summary.json", "a.toml", "sweep/sweep.json"):
+        (tmp_path / file).write_text("{}")
+    with pytest.raises(pullnet.InputError, match=error):
+        pullnet.load(tmp_path / name)
+
+
+def test_a_table_that_is_missing_on_disk_is_asked_for_with_the_name_of_its_result(tmp_path: Path) -> None:
+    pullnet.run(PLAIN, out=tmp_path / "one")
+    with pytest.raises(pullnet.NotRecordedError, match=r"/one: the run kept no table `packets`; ask for it under "):
+        _ = pullnet.load(tmp_path / "one").packets
+
+
+def test_a_result_is_not_taken_for_a_sweep(tmp_path: Path) -> None:
+    pullnet.run(PLAIN, out=tmp_path / "one")
+    with pytest.raises(pullnet.InputError, match=r"one: this is the result of one run; load it by pullnet\.load$"):
+        pullnet.load_sweep(tmp_path / "one")
+    with pytest.raises(
+        pullnet.InputError, match=r"is not a sweep that has run: No such file or directory: .*sweep\.json"
+    ):
+        pullnet.load_sweep(tmp_path / "nothing")
 
 
 def test_a_job_that_fails_does_not_take_others_with_it() -> None:

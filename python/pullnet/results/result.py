@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -192,9 +192,13 @@ class Result(Shown):
         return {column: ColumnInfo(unit.decode(), doc.decode()) for column, (unit, doc) in info.items()}
 
     @typed
-    def keep(self, names: "set[str]") -> "Result":
-        """Return the same result with only these tables in memory."""
-        kept = {name: table for name, table in self._tables.items() if name in names}
+    def keep(self, names: "Iterable[str]") -> "Result":
+        """Return the same result with only the tables `names` in memory. Raises `InputError` for an unknown name.
+
+        Other tables of a result on disk are read from there again; those of a result in memory are gone.
+        """
+        wanted = table_names(names)
+        kept = {name: table for name, table in self._tables.items() if name in wanted}
         dropped = dict.fromkeys(self._tables.keys() - kept.keys(), "`keep` does not name it")
         return Result(self.summary_json, self.scenario, kept, self.path, self.left_out | dropped)
 
@@ -203,13 +207,45 @@ class Result(Shown):
         return Result(summary_json, self.scenario, self._tables, self.path, self.left_out)
 
     def _why_missing(self, name: str) -> str:
+        place = f"{self.path}: " if self.path else ""
         if name in self.left_out:
-            return f"the table `{name}` was left out: {self.left_out[name]}"
+            return f"{place}the table `{name}` was left out: {self.left_out[name]}"
         if self.path and name in ALWAYS:
-            return f"{self.path}: has no file {name}.parquet, which every run leaves; run the scenario again"
+            return f"{place}has no file {name}.parquet, which every run leaves; run the scenario again"
         if name in PROBES:
-            return f"the run kept no table `{name}`; ask for it under [probes] with {PROBES[name]}"
-        return f"there is no table `{name}`; there are {', '.join(self.table_names)}"
+            return f"{place}the run kept no table `{name}`; ask for it under [probes] with {PROBES[name]}"
+        return f"{place}there is no table `{name}`; there are {', '.join(self.table_names)}"
+
+
+def table_names(names: "Iterable[str]") -> frozenset[str]:
+    """Return `names`, or one name, as a set. Raises `InputError` for a name that no table has."""
+    listed = [names] if isinstance(names, str) else list(names)
+    known = (*ALWAYS, *PROBES)
+    if unknown := [name for name in listed if name not in known]:
+        raise InputError([f"keep: there is no table `{name}`; there are {', '.join(known)}" for name in unknown])
+    return frozenset(listed)
+
+
+def no_result(folder: Path, error: OSError) -> str:
+    """Return why `folder` is no result, and what to name instead; `error` says which of its files cannot be read."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"{folder}: cannot be read: {error.strerror}: {error.filename}"
+    if folder.is_file():
+        if (folder.parent / "summary.json").is_file():
+            return f"{folder}: this is a file of a result; name its folder: {folder.parent}"
+        return (
+            f"{folder}: this is a file; name the folder of a result, which `pullnet run` writes and prints at its end"
+        )
+    if not folder.is_dir():
+        return f"{folder}: there is no such folder; `pullnet run` writes one for each result and prints its name"
+    if (folder / "sweep.json").is_file():
+        return f"{folder}: this is a sweep, whose tables pullnet.load_sweep reads; name the folder of one run"
+    if inside := sorted(file.parent for file in folder.glob("*/summary.json")):
+        others = f" or another of the {len(inside)} results in it" if len(inside) > 1 else ""
+        return f"{folder}: this is no result itself; name {inside[0]}{others}"
+    return (
+        f"{folder}: is not a result: it has no {Path(str(error.filename)).name}; name a folder that `pullnet run` wrote"
+    )
 
 
 PARTIAL = "PARTIAL"
@@ -237,7 +273,7 @@ def load(path: "str | os.PathLike[str]") -> Result:
         result = Result(summary, scenario, {}, folder, _left_out(folder))
         _ = result.summary
     except OSError as error:
-        raise InputError(f"{folder}: is not a result: {error.strerror}: {error.filename}") from None
+        raise InputError(no_result(folder, error)) from None
     except UnicodeDecodeError as error:
         what = f"byte {error.start} of a file in it is not UTF-8"
         raise InputError(f"{folder}: is not a result: {what}; run the scenario again") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pullnet.arguments import typed
 from pullnet.errors import InputError, PullnetWarning
-from pullnet.results.result import Result
+from pullnet.results.result import Result, table_names
 from pullnet.runs.runner import run
 from pullnet.runs.scenario import Overrides, ScenarioSource
 from pullnet.runs.unchanged import unchanged_jobs
@@ -31,7 +31,8 @@ class Job:
     seed: int | None = None
 
 
-JobLike = Job | tuple[ScenarioSource, Overrides, int | None]
+JobLike = Job | tuple[ScenarioSource, Overrides, int | None] | ScenarioSource
+"""A job, its three parts, or a scenario as it is."""
 
 
 @typed
@@ -78,7 +79,8 @@ def iter_many(
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    tasks = [_task(number, job, threads, keep, out) for number, job in enumerate(jobs)]
+    kept = table_names(keep) if keep is not None else None
+    tasks = [_task(number, job, threads, kept, out) for number, job in enumerate(jobs)]
     if not tasks:
         return
     if workers is not None and workers < 1:
@@ -103,10 +105,11 @@ class _Task:
     out: Path | None
 
 
-def _task(number: int, job: JobLike, threads: int, keep: Iterable[str] | None, out: object) -> _Task:
-    job = job if isinstance(job, Job) else Job(*job)
+def _task(number: int, job: JobLike, threads: int, keep: frozenset[str] | None, out: object) -> _Task:
+    if not isinstance(job, Job):
+        job = Job(*job) if isinstance(job, tuple) else Job(job)
     folder = Path(str(out)) / f"{number:04}" if out is not None else None
-    return _Task(number, job, threads, frozenset(keep) if keep is not None else None, folder)
+    return _Task(number, job, threads, keep, folder)
 
 
 def _run(task: _Task) -> Result:
@@ -115,13 +118,23 @@ def _run(task: _Task) -> Result:
         # Each result says so in its summary; a hundred workers would say it a hundred times.
         warnings.simplefilter("ignore", PullnetWarning)
         result = run(job.scenario, set=job.set, seed=job.seed, threads=task.threads, out=task.out)
-    return result if task.keep is None else result.keep(set(task.keep))
+    return result if task.keep is None else result.keep(task.keep)
+
+
+_BROKEN = (
+    "run_many, iter_many: a worker process ended before its run did. Workers import the script that makes them: it has "
+    'to be a file, with the call below `if __name__ == "__main__":`. If it is, memory may be short: use fewer workers'
+)
 
 
 def _outcome(future: "Future[Result]") -> Result | Exception:
+    from concurrent.futures import BrokenExecutor
+
     error = future.exception()
     if error is None:
         return future.result()
+    if isinstance(error, BrokenExecutor):
+        return InputError(_BROKEN)
     if isinstance(error, Exception):
         return error
     raise error

@@ -227,7 +227,10 @@ def load_sweep(path: "str | os.PathLike[str]") -> Sweep:
             runs, points = (_read(folder, name, about["files"]) for name in (data.RUNS, data.POINTS))
         return Sweep(runs, points, axes, about["runs"], folder, about["files"])
     except OSError as error:
-        raise InputError(f"{folder}: is not a sweep that has run: {error}; `pullnet sweep` makes one") from None
+        if (folder / "summary.json").is_file():
+            raise InputError(f"{folder}: this is the result of one run; load it by pullnet.load") from None
+        what = f"{error.strerror}: {error.filename}"
+        raise InputError(f"{folder}: is not a sweep that has run: {what}; `pullnet sweep` makes one") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder}: cannot be used: {error}; was it written by another version?") from None
 
