@@ -50,6 +50,9 @@ def copy_of_the_sources(to: Path) -> Path:
     for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
         to.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
+    result = Path("python/pullnet/results/result.py")
+    (to / result).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(ROOT / result, to / result)
     shutil.copytree(ROOT / "crates", to / "crates", ignore=shutil.ignore_patterns("target"), dirs_exist_ok=True)
     return to
 
@@ -114,6 +117,17 @@ def test_what_is_written_is_formatted(scaffold: ModuleType, tree: Path) -> None:
         ("pattern", "match", "is a word of the language Rust"),
         ("discipline", "fifo", "crates/core/qdisc/src/fifo.rs exists"),
         ("probe", "port-series", "is a probe already"),
+        ("probe", "ports", "is a probe already"),
+        ("probe", "hosts", "every result has `hosts` already"),
+        ("probe", "summary", "every result has `summary` already"),
+        ("probe", "common", "crates/sim/tests/common exists"),
+        ("discipline", "queues", "crates/core/qdisc/tests/queues exists"),
+        ("discipline", "class", "would make a type `ClassRule`, which crates/core/qdisc/src/lib.rs has already"),
+        ("discipline", "std", "is a word of the language Rust"),
+        ("pattern", "u8", "is a word of the language Rust"),
+        ("pattern", "traffic", "would make a type `Traffic`, which the new code has already"),
+        ("protocol", "string", "would make a type `String`, which .*/registry/src/lib.rs has already"),
+        ("protocol", "units", "there is a crate pullnet-units already"),
         ("table", "mine", "is not a kind of part: use protocol, discipline, pattern, topology, probe"),
     ],
 )
@@ -134,6 +148,23 @@ def test_the_command_ends_with_2_for_a_name_that_cannot_be() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("new: 'Bad Name' is not a valid name: use ")
+
+
+def test_help_is_no_error_wherever_it_is_asked_for() -> None:
+    for arguments in (["--help"], ["protocol", "--help"]):
+        command = [str(ROOT / "tools" / "new"), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Usage: tools/new protocol|discipline|pattern|topology|probe NAME" in done.stdout
+
+
+def test_without_rustfmt_nothing_is_written(
+    scaffold: ModuleType, unchanged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(scaffold.ScaffoldError, match="the command rustfmt was not found: install it"):
+        scaffold.generate(unchanged, "pattern", "made-traffic")
+    assert not (unchanged / "crates/model/workload/tests/made_traffic.rs").exists()
 
 
 def test_a_list_that_has_changed_its_shape_is_named(scaffold: ModuleType, tree: Path) -> None:

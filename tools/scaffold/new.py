@@ -8,6 +8,7 @@ be.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,11 +18,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
-# Words of Rust that cannot be the name of a module.
+# Words of Rust that cannot be the name of a module; as a module, a basic type or crate would hide that of the language.
 RESERVED = re.compile(
     r"abstract|as|async|await|become|box|break|const|continue|crate|do|dyn|else|enum|extern|false|final|fn|for|gen|if|"
     r"impl|in|let|loop|macro|match|mod|move|mut|override|priv|pub|ref|return|self|static|struct|super|trait|true|try|type|"
-    r"typeof|unsafe|unsized|use|virtual|where|while|yield"
+    r"typeof|unsafe|unsized|use|virtual|where|while|yield|"
+    r"bool|char|str|[iu](8|16|32|64|128|size)|f(32|64)|alloc|core|std"
+)
+# Types and traits that every Rust file knows without naming them, and may use by way of a macro.
+PRELUDE = re.compile(
+    r"AsMut|AsRef|Box|Clone|Copy|Debug|Default|DoubleEndedIterator|Drop|Eq|Err|"
+    r"ExactSizeIterator|Extend|Fn|FnMut|FnOnce|From|FromIterator|Hash|Into|IntoIterator|"
+    r"Iterator|None|Ok|Option|Ord|PartialEq|PartialOrd|Result|Send|Sized|Some|String|Sync|"
+    r"ToOwned|ToString|TryFrom|TryInto|Unpin|Vec"
 )
 
 
@@ -71,13 +80,17 @@ class Plan:
     name: Name
     new: dict[str, str] = field(default_factory=dict)
     changed: dict[str, str] = field(default_factory=dict)
+    templates: list[str] = field(default_factory=list)
 
     def write(self, path: str, template: str) -> None:
         """Plans a new file."""
         path = self.name.fill(path)
-        if (self.root / path).exists():
-            raise ScaffoldError(f"{path} exists: choose another name, or remove it")
-        self.new[path] = self.name.fill((TEMPLATES / template).read_text())
+        # Rust would find the module or the test of a folder twice.
+        for there in (path, path.removesuffix(".rs")):
+            if (self.root / there).exists():
+                raise ScaffoldError(f"{there} exists: choose another name, or remove it")
+        self.templates.append((TEMPLATES / template).read_text())
+        self.new[path] = self.name.fill(self.templates[-1])
 
     def edit(self, path: str, change: Callable[[str], str]) -> None:
         """Plans a change of a file."""
@@ -86,6 +99,24 @@ class Plan:
             self.changed[path] = change(text)
         except ScaffoldError as error:
             raise ScaffoldError(f"{path}: {error}") from None
+
+    def check(self) -> None:
+        """Refuses a name whose types would hide others in the files that it joins, before anything is written."""
+        templates, types = "\n".join(self.templates), r"\b[A-Z]\w*"
+        made = {self.name.fill(word) for word in re.findall(r"StencilName\w*", templates)}
+        used = {word: "the standard library" for word in made if PRELUDE.fullmatch(word)}
+        used |= dict.fromkeys(re.findall(types, templates), "the new code")
+        for path in self.changed:
+            code = re.sub(r"//.*", "", (self.root / path).read_text()) if path.endswith(".rs") else ""
+            used |= dict.fromkeys(re.findall(types, code), path)
+        for word in sorted(made & used.keys()):
+            raise ScaffoldError(
+                f"{self.name.kebab!r} would make a type `{word}`, which {used[word]} has already: choose another name"
+            )
+        if shutil.which("rustfmt") is None:
+            raise ScaffoldError(
+                "the command rustfmt was not found: install it, for instance by rustup component add rustfmt"
+            )
 
     def apply(self) -> None:
         """Writes everything."""
@@ -175,6 +206,8 @@ def protocol(plan: Plan) -> None:
     ):
         plan.write(f"{folder}/{path}", f"protocol/{path}")
     crate = f"pullnet-{name.kebab}"
+    if f"\n{crate} =" in (plan.root / "Cargo.toml").read_text():
+        raise ScaffoldError(f"there is a crate {crate} already (Cargo.toml): choose another name")
     dependency = f'{crate} = {{ path = "{name.fill(folder)}" }}\n'
     plan.edit("Cargo.toml", before("pullnet-protocols =", dependency))
     registry = "crates/core/protocols/registry"
@@ -235,6 +268,10 @@ def topology(plan: Plan) -> None:
 def probe(plan: Plan) -> None:
     """An optional table, and its lines in the list."""
     name, crate = plan.name, "crates/model/probes"
+    if name.snake in of_every_result(plan.root):
+        raise ScaffoldError(
+            f"every result has `{name.snake}` already (python/pullnet/results/result.py): choose another name"
+        )
     plan.write(f"{crate}/src/stencil_name.rs", "probe/src.rs")
     plan.write("crates/sim/tests/stencil_name.rs", "probe/test.rs")
     listed = f"{crate}/src/lib.rs"
@@ -242,6 +279,15 @@ def probe(plan: Plan) -> None:
     exported = f"pub use {name.snake}::{{{name.camel}, {name.camel}Row}};"
     plan.edit(listed, sorted_line("mod table;\n", exported, r"pub use "))
     plan.edit(listed, last_in_list("\nprobe::probes! {", f"\n    {name.snake}: {name.camel},"))
+
+
+SETUP = "make setup  # so that the command pullnet knows the new part"
+
+
+def of_every_result(root: Path) -> set[str]:
+    """Names that `result.NAME` in Python has for something else than an optional table, and tables of every run."""
+    source = (root / "python/pullnet/results/result.py").read_text()
+    return {*re.findall(r"^    def (\w+)\(self", source, re.M), *re.findall(r"^        self\.(\w+) = ", source, re.M)}
 
 
 KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
@@ -252,6 +298,7 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
             "cargo update --workspace --offline --manifest-path fuzz/Cargo.toml",
             "cargo update --workspace --offline --manifest-path tools/no-std-check/Cargo.toml",
             "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
+            SETUP,
         ),
     ),
     "discipline": (
@@ -260,6 +307,7 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
             "cargo test -p pullnet-qdisc --test {snake}",
             "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
             "BLESS=1 cargo test -p pullnet-switch --test reference",
+            SETUP,
         ),
     ),
     "pattern": (
@@ -267,6 +315,7 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
         (
             "cargo test -p pullnet-workload --test {snake}",
             "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
+            SETUP,
         ),
     ),
     "topology": (
@@ -274,6 +323,7 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
         (
             "cargo test -p pullnet-topology --test {snake}",
             "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
+            SETUP,
         ),
     ),
     "probe": (
@@ -282,7 +332,8 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
             "cargo test -p pullnet-probes",
             "cargo test -p pullnet-sim --test {snake}",
             "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
-            "make setup && .venv/bin/python tools/results_doc.py",
+            SETUP,
+            ".venv/bin/python tools/results_doc.py",
         ),
     ),
 }
@@ -309,7 +360,7 @@ def taken(root: Path, name: Name) -> None:
     }
     written = re.compile(
         rf'const NAME: &\'static str = "{name.kebab}";|\) = "{name.kebab}": |name: "{name.kebab}",|'
-        rf'const TABLE: &\'static str = "{name.snake}";|^\s*"{name.kebab}"$',
+        rf'const (TABLE|KEY): &\'static str = "{name.snake}";|^\s*"{name.kebab}"$',
         re.M,
     )
     for kind, paths in lists.items():
@@ -326,15 +377,17 @@ def generate(root: Path, kind: str, text: str) -> Plan:
     taken(root, name)
     plan = Plan(root, name)
     KINDS[kind][0](plan)
+    plan.check()
     plan.apply()
     return plan
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    if len(arguments) != 2 or arguments[0] in ("-h", "--help"):
-        print(__doc__.strip() if __doc__ else "", file=sys.stderr)
-        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    asked = not {"-h", "--help"}.isdisjoint(arguments)
+    if len(arguments) != 2 or asked:
+        print(__doc__.strip() if __doc__ else "", file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
     kind, text = arguments
     try:
         plan = generate(ROOT, kind, text)
@@ -349,6 +402,7 @@ def main(arguments: list[str]) -> int:
     for command in KINDS[kind][1]:
         print("  " + command.format(kebab=plan.name.kebab, snake=plan.name.snake))
     print(f'Then replace its rules by yours; CONTRIBUTING.md, "{HEADINGS[kind]}", tells the rest.')
+    print('To remove it again: CONTRIBUTING.md, "A new part".')
     return 0
 
 
