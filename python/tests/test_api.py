@@ -13,6 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import pullnet
+from pullnet.results.result import ALWAYS, PROBES
 
 from .conftest import LONG, SMALL, wait_until
 
@@ -140,6 +141,14 @@ def test_a_table_that_is_missing_on_disk_is_asked_for_with_the_name_of_its_resul
     pullnet.run(PLAIN, out=tmp_path / "one")
     with pytest.raises(pullnet.NotRecordedError, match=r"/one: the run kept no table `packets`; ask for it under "):
         _ = pullnet.load(tmp_path / "one").packets
+
+
+def test_completion_offers_every_table_and_every_name_has_its_words() -> None:
+    result = pullnet.run(PLAIN)
+    assert {*ALWAYS, *PROBES} <= set(dir(result))
+    public = {name: value for name, value in vars(pullnet.Result).items() if not name.startswith("_")}
+    assert {"incidents", "timeouts", "waits"} <= public.keys()
+    assert [name for name, value in public.items() if not value.__doc__] == []
 
 
 def test_a_result_is_not_taken_for_a_sweep(tmp_path: Path) -> None:

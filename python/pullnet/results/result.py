@@ -37,7 +37,13 @@ class ColumnInfo:
 
 
 class Result(Shown):
-    """Result of a run: a summary, tables, and the scenario as it was resolved."""
+    """Result of a run: a summary, tables, and the scenario as it was resolved.
+
+    `pullnet.run` and `pullnet.load` return one. The tables `flows`, `hosts` and `ports` are there always, the others if
+    the scenario has their probe. Each is an attribute and a Polars data frame; the last word of a column's name is its
+    unit (`fct_us`, `size_bytes`), and `columns` tells the unit and meaning of each. A table without its probe raises
+    `NotRecordedError`, which names the line to add to the scenario. Tables are read on first use, and then kept.
+    """
 
     def __init__(
         self,
@@ -68,37 +74,47 @@ class Result(Shown):
 
     @cached_property
     def flows(self) -> "pl.DataFrame":
-        """One row per flow."""
+        """One row per flow, by start: size, times in us and ps, slowdown, packets sent again, timeouts, how it ended.
+
+        `fct_us` and `slowdown` are null for a flow that did not complete, `size_bytes` for one that never ends.
+        """
         return self.table("flows")
 
     @cached_property
     def hosts(self) -> "pl.DataFrame":
-        """One row per host."""
+        """One row per host, by number: rate in Gb/s, and what it received in the measured window.
+
+        `utilisation` is the payload over what its link could carry, 0 to 1, or one packet above.
+        """
         return self.table("hosts")
 
     @cached_property
     def ports(self) -> "pl.DataFrame":
-        """One row per egress port and NIC."""
+        """One row per egress port and NIC: packets and bytes sent, packets marked, trimmed and dropped, peak queue.
+
+        `row` is that of `occupancy`, `port_series`, `hops` and `incidents`. `utilisation` is the busy share of the
+        simulated time, 0 to 1.
+        """
         return self.table("ports")
 
     @cached_property
     def occupancy(self) -> "pl.DataFrame":
-        """How long each port held how many packets; needs the probe `ports`."""
+        """How long each port held how many packets: a row per port and number, times in ps; needs the probe `ports`."""
         return self.table("occupancy")
 
     @cached_property
     def series(self) -> "pl.DataFrame":
-        """Goodput and queueing over time; needs the probe `series`."""
+        """Goodput in Gb/s and queueing over time, a row per interval and host or group; needs the probe `series`."""
         return self.table("series")
 
     @cached_property
     def port_series(self) -> "pl.DataFrame":
-        """Queue, bytes, marks, trims and drops of single ports over time; needs the probe `port_series`."""
+        """Queue, bytes, marks, trims and drops of ports, a row per interval; needs the probe `port_series`."""
         return self.table("port_series")
 
     @cached_property
     def latency(self) -> "pl.DataFrame":
-        """One row per acknowledged packet; needs the probe `latency`."""
+        """One row per acknowledged packet, with the ps from its first sending to its ACK; needs the probe `latency`."""
         return self.table("latency")
 
     @cached_property
@@ -113,8 +129,18 @@ class Result(Shown):
 
     @cached_property
     def hops(self) -> "pl.DataFrame":
-        """Packets of some flows at every port, with what they waited behind; needs the probe `hops`."""
+        """Packets of some flows at every port, a row for each, with what they waited behind; needs the probe `hops`."""
         return self.table("hops")
+
+    @cached_property
+    def incidents(self) -> "pl.DataFrame":
+        """One row per packet that a port marked, trimmed, returned or dropped; needs the probe `incidents`."""
+        return self.table("incidents")
+
+    @cached_property
+    def timeouts(self) -> "pl.DataFrame":
+        """One row per timeout of a host, with time in ps, flow and packet; needs the probe `timeouts`."""
+        return self.table("timeouts")
 
     if not TYPE_CHECKING:  # a name that is no table stays an error for type checkers
 
@@ -127,22 +153,32 @@ class Result(Shown):
                 return self.table(name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+        def __dir__(self) -> list[str]:
+            """Names for completion; optional tables without a property of their own are among them."""
+            return sorted({*super().__dir__(), *PROBES})
+
     @typed
     def waits(self, flow: int) -> "pl.DataFrame":
-        """Ports that packets of `flow` came to, the one where they waited longest first; needs the probe `hops`."""
+        """Ports that packets of `flow` came to, the one where they waited longest first; needs the probe `hops`.
+
+        `pullnet.waits` describes the columns. Raises `NotRecordedError` if no packet of the flow was recorded.
+        """
         from pullnet.results.waiting import waits
 
         return waits(self, flow)
 
     @property
     def table_names(self) -> list[str]:
-        """Names of the tables there are."""
+        """Names of the tables there are, sorted: those in memory, and those in the directory on disk."""
         on_disk = [file.stem for file in self.path.glob("*.parquet") if file.is_file()] if self.path else []
         return sorted({*self._tables, *on_disk})
 
     @typed
     def table(self, name: str) -> "pl.DataFrame":
-        """Return the table `name` as a Polars data frame; its `to_pandas()` gives one of pandas."""
+        """Return the table `name` as a Polars data frame; its `to_pandas()` gives one of pandas.
+
+        Raises `NotRecordedError` for a table that is not there, and `InputError` for a file that cannot be read.
+        """
         import polars as pl
 
         frame = pl.from_arrow(self.arrow(name))
@@ -157,15 +193,18 @@ class Result(Shown):
 
     @typed
     def arrow(self, name: str) -> Any:
-        """Return the table `name` as a `pyarrow.Table`, units in the metadata of its fields."""
+        """Return the table `name` as a `pyarrow.Table`, units in its metadata; raises what `table` raises."""
         return self._held(name).arrow()
 
     def write(self, name: str, file: Path) -> None:
-        """Write the table `name` as a Parquet file, units in the metadata of its fields. Raises `OSError`."""
+        """Write the table `name` as a Parquet file, units in the metadata of its fields. Raises what `table` raises.
+
+        An existing `file` is replaced. Raises `OSError` if it cannot be written.
+        """
         self._held(name).write(file)
 
     def parquet(self, name: str) -> bytes:
-        """Return the table `name` as the bytes of a Parquet file."""
+        """Return the table `name` as the bytes of a Parquet file. Raises what `table` raises."""
         return self._held(name).parquet()
 
     def _held(self, name: str) -> Held:
@@ -186,7 +225,10 @@ class Result(Shown):
 
     @typed
     def columns(self, name: str) -> dict[str, ColumnInfo]:
-        """Units and meanings of the columns of the table `name`."""
+        """Units and meanings of the columns of the table `name`, in their order; a unit is empty where there is none.
+
+        Raises what `table` raises.
+        """
         text = {field.name: field.metadata or {} for field in self.arrow(name).schema}
         info = {column: (data.get(b"unit", b""), data.get(b"doc", b"")) for column, data in text.items()}
         return {column: ColumnInfo(unit.decode(), doc.decode()) for column, (unit, doc) in info.items()}
@@ -265,7 +307,10 @@ def _left_out(folder: Path) -> dict[str, str]:
 
 @typed
 def load(path: "str | os.PathLike[str]") -> Result:
-    """Load the result in the directory `path`. Tables are read on first use."""
+    """Load the result in the directory `path`. Tables are read on first use.
+
+    Raises `InputError` for anything else: a folder of several results, a sweep (`pullnet.load_sweep`), a scenario.
+    """
     folder = Path(path)
     try:
         summary = (folder / "summary.json").read_text(encoding="utf-8")

@@ -58,13 +58,14 @@ def run(
 ) -> Result:
     """Run a scenario, given as a path or as text, and return its result.
 
-    `set` replaces settings of the file, `seed` its seed. No result depends on `threads`. With `out`, the result is
-    also written to that directory, which must not exist unless `force` is given. It carries the files that the
-    scenario names, so that its `scenario.toml` runs again in any place; without `copy_inputs` it names them by their
-    full paths. Open flows that have stood still for `stall_after` when the run ends are listed in the summary as
-    stuck. Warnings about the result are in its summary under `warnings`, and given as `PullnetWarning`; `silence`
-    names warnings that are left out (`catalogue("warnings")`). Ctrl-C raises `KeyboardInterrupt` once the result so
-    far has been written. Raises `InputError` with every error of the scenario at once.
+    `set` replaces settings of the file, `seed` its seed (from 0, below 2^63). `threads` is 1 to 256; no result depends
+    on it. With `out`, the result is also written to that directory, which must not exist unless `force` is given. It
+    carries the files that the scenario names, so that its `scenario.toml` runs again in any place; without
+    `copy_inputs` it names them by their full paths. Open flows that have stood still for `stall_after`, such as "2
+    ms", when the run ends are listed in the summary as stuck. Warnings about the result are in its summary under
+    `warnings`, and given as `PullnetWarning`; `silence` names warnings that are left out (`catalogue("warnings")`).
+    Ctrl-C raises `KeyboardInterrupt` once the result so far has been written. Raises `InputError` with every error of
+    the scenario at once.
     """
     stall_after_ps = picoseconds("stall_after", stall_after)
     core = compiled(scenario, set=set, seed=seed, silence=silence)
