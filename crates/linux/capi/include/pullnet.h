@@ -127,9 +127,10 @@ int32_t pullnet_open(const char *path, pullnet_host **host);
 void pullnet_host_close(pullnet_host *host);
 
 /*
- Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and stores it at `stream`. Returns
- without waiting: the first written bytes travel in the first packet. A higher `priority` requests to be pulled earlier; 0
- is ordinary.
+ Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and stores it at `stream`.
+ Returns without waiting: the first written bytes travel in the first packet. Nothing is sent before, so that the
+ other host does not know of a stream that only reads: write to it, or shut it down, before you wait for data. A
+ higher `priority` requests to be pulled earlier; 0 is ordinary.
 
  # Safety
  `host` came from `pullnet_open`, `to` is NUL-terminated, `stream` is a place for a pointer.
@@ -262,4 +263,4 @@ void pullnet_free(uint8_t *response, size_t size);
 #endif  // __cplusplus
 
 #endif  /* PULLNET_H */
-/* made from 2e705c07584ba66cf8000851900ae6b19ed2cfa3777cd695ccf546284588ac72 */
+/* made from 8f68a411973b5dfc933b87ab7171fd478a0305efd15b4c70a6b35043e04805b4 */

@@ -89,13 +89,24 @@ unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> 
 ///
 /// # Safety
 /// `bytes` is null, or has `long` bytes that are not written during the call.
-unsafe fn bytes<'a>(bytes: *const c_void, long: usize) -> Result<&'a [u8], Failure> {
+unsafe fn bytes<'a>(bytes: *const c_void, long: usize, what: &str) -> Result<&'a [u8], Failure> {
+    possible(long, what)?;
     match (bytes.is_null(), long) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(null("the bytes")),
+        (true, _) => Err(null(what)),
         // SAFETY: not null, and valid as guaranteed by the caller.
         (false, _) => Ok(unsafe { std::slice::from_raw_parts(bytes.cast(), long) }),
     }
+}
+
+/// Refuses a size that no memory has: most often a negative code that became unsigned. A slice must not be that long.
+fn possible(size: usize, what: &str) -> Result<(), Failure> {
+    if isize::try_from(size).is_ok() {
+        return Ok(());
+    }
+    Err(Failure::argument(format!(
+        "{what} cannot have {size} bytes: was a negative number passed as its size?"
+    )))
 }
 
 fn address(text: &str) -> Result<SocketAddr, Failure> {
@@ -137,9 +148,10 @@ pub unsafe extern "C" fn pullnet_host_close(host: *mut Host) {
     drop(unsafe { take(host) });
 }
 
-/// Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and stores it at `stream`. Returns
-/// without waiting: the first written bytes travel in the first packet. A higher `priority` requests to be pulled earlier; 0
-/// is ordinary.
+/// Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and stores it at `stream`.
+/// Returns without waiting: the first written bytes travel in the first packet. Nothing is sent before, so that the
+/// other host does not know of a stream that only reads: write to it, or shut it down, before you wait for data. A
+/// higher `priority` requests to be pulled earlier; 0 is ordinary.
 ///
 /// # Safety
 /// `host` came from `pullnet_open`, `to` is NUL-terminated, `stream` is a place for a pointer.
@@ -230,6 +242,7 @@ pub unsafe extern "C" fn pullnet_read(
         if out.is_null() || room == 0 {
             return Err(Failure::argument("there is no room to read to"));
         }
+        possible(room, "out")?;
         // The buffer is zeroed before it becomes a slice, because the caller may pass uninitialised memory. `MOST_READ`
         // bounds that cost; the next call reads the rest.
         let room = room.min(MOST_READ);
@@ -254,7 +267,7 @@ pub unsafe extern "C" fn pullnet_write(
 ) -> isize {
     // SAFETY: as required of the caller.
     guarded(|| unsafe {
-        let (Stream(stack, id), bytes) = (object(stream, "stream")?, bytes(data, size)?);
+        let (Stream(stack, id), bytes) = (object(stream, "stream")?, bytes(data, size, "data")?);
         if bytes.is_empty() {
             return if last { stack.finish(*id).map(|()| 0).map_err(Failure::from) } else { Ok(0) };
         }
@@ -351,7 +364,7 @@ pub unsafe extern "C" fn pullnet_call(
         if response.is_null() || response_size.is_null() {
             return Err(null("the place for the response"));
         }
-        let request = bytes(request, size)?;
+        let request = bytes(request, size, "request")?;
         let got = stack.call(to, service, request, StreamOptions { priority }, patience(timeout_ns))?;
         response_size.write(got.len());
         response.write(Box::into_raw(got.into_boxed_slice()).cast());
@@ -368,5 +381,22 @@ pub unsafe extern "C" fn pullnet_free(response: *mut u8, size: usize) {
     if !response.is_null() {
         // SAFETY: a boxed slice of this length, as required of the caller.
         drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(response, size)) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_no_memory_has_is_refused() {
+        let data = c"data".as_ptr().cast();
+        for size in [usize::MAX, isize::MIN as usize] {
+            // SAFETY: the size is refused before the pointer is read.
+            assert!(unsafe { bytes(data, size, "data") }.is_err(), "{size}");
+        }
+        // SAFETY: there are four bytes.
+        assert_eq!(unsafe { bytes(data, 4, "data") }.ok(), Some(&b"data"[..]));
+        assert!(possible(usize::MAX, "out").is_err() && possible(0, "out").is_ok());
     }
 }
