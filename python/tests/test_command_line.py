@@ -259,3 +259,11 @@ def test_a_place_where_no_pages_can_be_written_is_named(pullnet: Pullnet, tmp_pa
     (tmp_path / "taken").write_text("")
     done = pullnet("manual", "taken")
     assert (done.returncode, done.stderr) == (2, "error: taken: cannot be written: File exists; choose another place\n")
+
+
+def test_a_number_that_is_none_is_told_in_plain_words(pullnet: Pullnet, small: Path) -> None:
+    for option, value in (("--seed", "abc"), ("--threads", "1.5")):
+        done = pullnet("run", str(small), option, value)
+        assert done.returncode == 2
+        assert f"{value!r} is not a valid whole number." in done.stderr
+    assert "int range" not in pullnet("run", "--help").stdout

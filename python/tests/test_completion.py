@@ -120,5 +120,5 @@ def test_a_completion_that_is_interrupted_says_nothing(monkeypatch: pytest.Monke
 
     main = importlib.import_module("pullnet.cli.main")
     monkeypatch.setenv("_PULLNET_COMPLETE", "complete_bash")
-    monkeypatch.setattr(main, "app", lambda *_, **__: interrupted())
+    monkeypatch.setattr(main, "get_command", lambda _: interrupted())
     assert main.status([]) == main.ENDED_EARLY
