@@ -75,7 +75,7 @@ settings! {
         /// Longest time that a packet can be on its way and back. A message is remembered that much longer than its sender
         /// may ask for it (`give_up`).
         time_wait: Picos = "50 ms" in "1 us" => "100 s",
-        /// Time without any word from the other side after which a message fails.
+        /// Time without any word from the other side after which a message fails. Should exceed the time that packets wait in queues.
         give_up: Picos = "5 s" in "1 ms" => "10000 s",
     }
 }
