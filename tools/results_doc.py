@@ -26,7 +26,8 @@ PROBES = "\n".join(line for _, line, _ in _core.probes())
 
 HEAD = """# What a run leaves
 
-`pullnet run` leaves a directory; `pullnet.load(directory)` and `pullnet.run(...)` give the same in Python.
+`pullnet run` leaves a directory; `pullnet show DIRECTORY` prints its summary again, and `pullnet.load(directory)` and
+`pullnet.run(...)` give the same in Python.
 
 | file | content |
 | --- | --- |

@@ -66,6 +66,17 @@ def test_json_is_a_list_and_lines_are_single(pullnet: Pullnet, small: Path, tmp_
     assert [json.loads(line)["name"] for line in checked] == ["Small", "Other"]
 
 
+def test_kept_results_are_shown_as_their_runs_showed_them(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    ran = pullnet("run", small, "-o", tmp_path / "a")
+    shown = pullnet("show", tmp_path / "a")
+    assert (shown.returncode, shown.stdout) == (0, ran.stdout)
+    both = pullnet("show", tmp_path / "a", tmp_path / "a", "--json")
+    assert json.loads(both.stdout) == 2 * [json.loads((tmp_path / "a" / "summary.json").read_text())]
+    wrong = pullnet("show", tmp_path)
+    assert wrong.returncode == 2
+    assert f"name {tmp_path / 'a'}" in wrong.stderr
+
+
 def test_variants_have_places_of_their_own(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
     for arguments in ([], ["--set", "switch.data_queue=4 packets"], ["--set", "switch.data_queue=5 packets"]):
         assert pullnet("run", "small.toml", *arguments).returncode == 0

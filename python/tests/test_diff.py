@@ -103,14 +103,14 @@ def test_runs_of_other_scenarios_are_refused() -> None:
         refuse_different(one, other)
 
 
-def test_the_command_shows_the_first_parting(tmp_path: Path) -> None:
+def test_the_command_shows_the_first_difference(tmp_path: Path) -> None:
     star = ROOT / "scenarios/testbed/star.toml"
     for seed in (1, 2):
         pullnet.run(star, seed=seed, set={"probes.packets": True}, out=tmp_path / str(seed))
     program = [sys.executable, "-m", "pullnet", "diff", str(tmp_path / "1")]
     shown = subprocess.run([*program, str(tmp_path / "2")], capture_output=True, text=True, check=False)
     assert shown.returncode == 0, shown.stderr
-    assert "first parting: host" in shown.stdout
+    assert "first difference: host" in shown.stdout
     assert "why: " in shown.stdout
     same = subprocess.run([*program, str(tmp_path / "1"), "--json"], capture_output=True, text=True, check=False)
     assert json.loads(same.stdout)["partings"] == []

@@ -18,6 +18,7 @@ from pullnet.cli.manual import manual
 from pullnet.cli.play import play
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
+from pullnet.cli.show import show
 from pullnet.cli.spec import check, list_names, new, paths, schema
 from pullnet.cli.sweep import sweep
 from pullnet.cli.switch import switch, tell
@@ -59,6 +60,7 @@ app.command(
         "sed s/ndp/tcp/ my.toml | pullnet run - -o results/tcp",
     )
 )(run)
+app.command(epilog=epilog("pullnet show results/incast-1", "pullnet show results/*"))(show)
 app.command(epilog=epilog("pullnet check my.toml", "pullnet check *.toml --json", "pullnet check -  < my.toml"))(check)
 app.command(epilog=epilog("pullnet paths scenarios/incast.toml 0 9", "pullnet paths my.toml 0 9 --json"))(paths)
 app.command(epilog=epilog("pullnet schema > scenario.schema.json"))(schema)

@@ -18,9 +18,9 @@ def diff(
     second: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare two runs of one scenario packet by packet, and show where they first part and why.
+    """Compare two runs of one scenario packet by packet, and show where they first differ and why.
 
-    Both need `probes.packets = true`. Exits with 0 also where they part.
+    Both need `probes.packets = true`. Exits with 0 also if they differ.
     """
     from pullnet.results.diff import difference, refuse_different
     from pullnet.results.result import load
@@ -38,7 +38,7 @@ def text(found: "Difference") -> str:
         f"first: {found.names[0]}",
         f"second: {found.names[1]}",
         f"{found.same} of {found.sequences} sequences (what a host sent or received of a flow) are the same;",
-        f"up to their partings {found.alike} packets: {shares[0]} of the first run, {shares[1]} of the second",
+        f"up to their differences {found.alike} packets: {shares[0]} of the first run, {shares[1]} of the second",
     ]
     if found.partings:
         lines += _parting(found)
@@ -48,7 +48,7 @@ def text(found: "Difference") -> str:
 def _parting(found: "Difference") -> list[str]:
     root = found.partings[0]
     lines = [
-        f"first parting: host {root.host}, flow {root.flow}, packet {root.position + 1} that it {root.direction}",
+        f"first difference: host {root.host}, flow {root.flow}, packet {root.position + 1} that it {root.direction}",
         f"  first:  {_packet(root.first)}",
         f"  second: {_packet(root.second)}",
         f"  why: {root.why}",

@@ -70,7 +70,7 @@ class Difference:
     partings: list[Parting]
     """One for each sequence that parts, in order of time."""
     before: tuple[list[str], list[str]]
-    """Last actions of the host of the first parting before it, in each run."""
+    """Last actions of the host of the first difference before it, in each run."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
