@@ -135,6 +135,7 @@ ENDS_EARLY: dict[str, object] = {"until": None, "limit": None, "duration": "60 u
 CAUSES: dict[str, tuple[dict[str, object], str]] = {
     "unfinished_flows": (ENDS_EARLY, ""),
     "no_flows": ({"traffic": [{"kind": "poisson", "load": 0.1, "sizes": {"fixed": "1 GB"}}], **ENDS_EARLY}, ""),
+    "empty_window": ({"measure": {"from": "90 ms"}}, "measure.from"),
     "timeout_below_round_trip": ({"transport.timeout": "10 us"}, "transport.timeout"),
     "header_above_payload": (
         {"transport.mtu": "100 B", "transport.header": "101 B", "switch.trim_to": "101 B"},
@@ -160,7 +161,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
 }
 ELSEWHERE = {"load_above_one", "late_flows", "deadlock", "memory", "unchanged_result"}
 """Names that have tests of their own: their causes are no single setting."""
-AFTER_THE_RUN = {"unfinished_flows", "no_flows", "deadlock", "unchanged_result"}
+AFTER_THE_RUN = {"unfinished_flows", "no_flows", "empty_window", "deadlock", "unchanged_result"}
 
 
 def test_every_warning_has_a_cause_here() -> None:

@@ -66,6 +66,18 @@ impl Notice {
         (flows.started == 0).then_some(Self { name: "no_flows", place, setting, message })
     }
 
+    /// Warns that nothing was measured.
+    fn empty_window(record: &RunRecord) -> Option<Self> {
+        let message = format!(
+            "the run ended after {} us, before its measurement window began: goodput and utilisation have no value; \
+             measure from earlier, or run longer",
+            Picos(record.simulated.0).as_micros_f64()
+        );
+        let (place, setting) = (String::new(), "measure.from".to_owned());
+        let empty = record.window.0 >= record.window.1;
+        empty.then_some(Self { name: "empty_window", place, setting, message })
+    }
+
     /// The warning that ports wait for each other for ever.
     fn deadlock(ports: &[String]) -> Option<Self> {
         let circle = ports.join(", ");
@@ -335,7 +347,12 @@ fn warnings(
     of_scenario: Vec<Notice>,
     silenced: &[&str],
 ) -> Vec<Notice> {
-    let own = [Notice::deadlock(&record.deadlock), Notice::no_flows(flows), Notice::unfinished(flows)];
+    let own = [
+        Notice::deadlock(&record.deadlock),
+        Notice::no_flows(flows),
+        Notice::unfinished(flows),
+        Notice::empty_window(record),
+    ];
     let all = own.into_iter().flatten().chain(of_scenario);
     all.filter(|notice| !silenced.contains(&notice.name)).collect()
 }

@@ -173,6 +173,15 @@ fn unfinished_flows_are_warned_of_unless_they_are_endless() {
 }
 
 #[test]
+fn a_window_that_begins_after_the_run_is_warned_of() {
+    let end = record().simulated;
+    let record = RunRecord { window: (end, end), ..record() };
+    let found =
+        Summary::of(&record, About { silenced: vec!["unfinished_flows"], ..about() }, Cost::default());
+    assert_eq!((found.warnings[0].name, found.goodput_gbps.total), ("empty_window", None));
+}
+
+#[test]
 fn a_run_without_flows_is_warned_of() {
     let warnings = |about| {
         let record = RunRecord { flows: Vec::new(), ..record() };

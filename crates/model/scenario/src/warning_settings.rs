@@ -7,6 +7,8 @@ settings! {
         unfinished_flows: bool = true,
         /// No flow started: the run ended before the first one, or its traffic is too rare.
         no_flows: bool = true,
+        /// The run ended before its measurement window began: goodput and utilisation have no value.
+        empty_window: bool = true,
         /// Ports of lossless switches had paused each other in a circle at the end of the run: a deadlock.
         deadlock: bool = true,
         /// Traffic offers more than the links of its senders carry: queues grow until the run ends.
