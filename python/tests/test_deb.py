@@ -159,6 +159,7 @@ def test_systemd_runs_the_daemon(package: Path, tmp_path: Path) -> None:
         "stopped": "0",
         "result": "success",
         "end": "inactive",
+        "removed_alone": "0",
         "proxy": "active",
         "enabled": "enabled",
         "removed": "0",

@@ -49,6 +49,9 @@ systemctl stop pullnetd
 fact stopped $?
 fact result "$(state Result)"
 fact end "$(state ActiveState)"
+dpkg --remove pullnet-host >&2
+fact removed_alone $?
+dpkg --force-depends --install pullnet-host.deb >&2
 proxy() { systemctl show --property "$1" --value pullnet-proxy@web; }
 echo 'ARGUMENTS=--listen 127.0.0.1:8080 --to 10.9.0.2:80' >/etc/pullnet/proxy-web.env
 systemctl enable --now pullnetd pullnet-proxy@web

@@ -66,7 +66,7 @@ impl Notice {
         (flows.started == 0).then_some(Self { name: "no_flows", place, setting, message })
     }
 
-    /// Warns that nothing was measured.
+    /// Warns that nothing was measured. Without a simulated moment there is no window either, and `no_flows` says why.
     fn empty_window(record: &RunRecord) -> Option<Self> {
         let message = format!(
             "the run ended after {} us, before its measurement window began: goodput and utilisation have no value; \
@@ -74,7 +74,7 @@ impl Notice {
             Picos(record.simulated.0).as_micros_f64()
         );
         let (place, setting) = (String::new(), "measure.from".to_owned());
-        let empty = record.window.0 >= record.window.1;
+        let empty = record.window.0 > Instant::ZERO && record.window.0 >= record.window.1;
         empty.then_some(Self { name: "empty_window", place, setting, message })
     }
 

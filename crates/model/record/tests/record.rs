@@ -179,6 +179,10 @@ fn a_window_that_begins_after_the_run_is_warned_of() {
     let found =
         Summary::of(&record, About { silenced: vec!["unfinished_flows"], ..about() }, Cost::default());
     assert_eq!((found.warnings[0].name, found.goodput_gbps.total), ("empty_window", None));
+    let nothing = RunRecord { window: (Instant::ZERO, Instant::ZERO), ..record };
+    let found =
+        Summary::of(&nothing, About { silenced: vec!["unfinished_flows"], ..about() }, Cost::default());
+    assert_eq!(found.warnings, [], "it begins with the run");
 }
 
 #[test]

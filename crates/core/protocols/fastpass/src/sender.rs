@@ -20,7 +20,7 @@ pub enum Check {
     /// Packets are missing, and a new request covers them. The number is that of the packet that was not acknowledged in time;
     /// `None`: the slots for the oldest missing packet have not come.
     Anew(Option<u32>),
-    /// The same as [`Check::Anew`] without an arbiter: packets leave without a request.
+    /// Packets are missing and there is no arbiter: they leave without a request. The number is that of [`Check::Anew`].
     Timeout(Option<u32>),
     /// The receiver is silent.
     GiveUp(u32),
