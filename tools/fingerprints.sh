@@ -17,6 +17,8 @@ changed=$(git status --porcelain --untracked-files=all -- "${sources[@]}")
 [[ -z $changed ]] || fail "files under ${sources[*]} differ from the commit; commit them or put them aside:"$'\n'"$changed"
 folder=target/fingerprints/$scenarios-$(git rev-parse "${sources[@]/#/HEAD:}" | sha256sum | cut -c 1-16)
 mkdir -p "$folder"
+exec 9>"$folder/lock"
+flock -n 9 || fail "another run is at work in $folder"
 
 # build NAME [OPTION]: runs the scenarios in a build, and leaves the fingerprints of each pair in a line of $folder/NAME.
 build() {
