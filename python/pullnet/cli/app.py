@@ -24,6 +24,8 @@ from pullnet.cli.sweep import sweep
 from pullnet.cli.switch import switch, tell
 from pullnet.cli.testbed import testbed
 from pullnet.cli.traffic import app as traffic
+from pullnet.cli.wireshark import EPILOG as WIRESHARK
+from pullnet.cli.wireshark import wireshark
 
 app = typer.Typer(
     name="pullnet",
@@ -81,6 +83,7 @@ app.command(
 app.command(epilog=epilog("pullnet diff results/one-1 results/two-1"))(diff)
 app.command(epilog=COMPLETION)(completion)
 app.command(epilog=MANUAL)(manual)
+app.command(epilog=WIRESHARK)(wireshark)
 app.command()(switch)
 app.command()(tell)
 testbed.command()(play)
