@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import pullnet
+
 from .conftest import COMMAND
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +37,12 @@ def capture(file: Path, frames: list[bytes], lengths: list[int] | None = None) -
 def tshark(file: Path, *options: str, dissector: Path | None = DISSECTOR) -> str:
     script = [] if dissector is None else ["-X", f"lua_script:{dissector}"]
     done = subprocess.run(
-        [str(TSHARK), *script, "-r", str(file), *options], capture_output=True, text=True, check=False, timeout=60
+        [str(TSHARK), *script, "-r", str(file), *options],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert "Lua" not in done.stderr, done.stderr
@@ -214,6 +221,72 @@ def test_any_bytes_in_a_datagram_are_shown_without_an_error_of_lua(tmp_path: Pat
     heads = [frames[0][:42] + bytes([first, second]) + bytes(150) for first in range(256) for second in (0, 255)]
     text = tshark(capture(tmp_path / "any.pcap", broken + cut + heads), "-d", "udp.port==61199,pullnet", "-V")
     assert "Lua Error" not in text
+
+
+SIMULATED = """name = "small"
+until = "all flows done"
+seed = 3
+[topology]
+kind = "star"
+hosts = 9
+link = { rate = "10 Gbps", delay = "1 us" }
+[transport]
+kind = "KIND"
+[switch]
+kind = "SWITCH"
+[[traffic]]
+kind = "incast"
+to = 0
+degree = 8
+size = "60 kB"
+[probes]
+packets = true
+"""
+
+
+@needs_tshark
+@pytest.mark.parametrize(("kind", "switch"), [("ndp", "trim"), ("tcp", "drop-tail"), ("homa", "priority")])
+def test_simulated_packets_are_those_of_the_table(tmp_path: Path, kind: str, switch: str) -> None:
+    scenario = tmp_path / "small.toml"
+    scenario.write_text(SIMULATED.replace("KIND", kind).replace("SWITCH", switch), encoding="utf-8")
+    result = pullnet.run(scenario)
+    pullnet.export_packets(result, tmp_path / "small.pcapng")
+    rows = result.packets.sort("at_ps", maintain_order=True)
+    names = ["ip.src", "ip.dst", "frame.time_epoch", "frame.interface_name", "frame.len", "ip.checksum.status"]
+    names += [f"pullnet.{name}" for name in ("fate", "kind", "flags", "flow", "number", "extra", "path")]
+    asked = [word for name in names for word in ("-e", name)]
+    text = tshark(
+        tmp_path / "small.pcapng", "-o", "ip.check_checksum:TRUE", "-T", "fields", "-E", "separator=;", *asked
+    )
+    lines = [line.split(";") for line in text.splitlines()]
+    assert len(lines) == rows.height > 100
+    for line, row in zip(lines, rows.iter_rows(named=True), strict=True):
+        ends = [f"10.0.0.{row['host'] + 1}", f"10.0.0.{row['peer'] + 1}"]
+        source, target = ends if row["direction"] == "sent" else reversed(ends)
+        length = max(row["wire_bytes"], 64) if row["fate"] == "whole" else 64
+        path = "" if row["path"] is None else str(row["path"])
+        nanoseconds = row["at_ps"] // 1000
+        time = f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09}"
+        assert line == [
+            *[source, target, time, f"host {row['host']}", str(length), "1"],
+            *[row["fate"], row["kind"].upper(), f"0x{row['flags']:02x}", str(row["flow"])],
+            *[str(row["number"]), str(row["extra"]), path],
+        ]
+    if kind == "ndp":
+        assert rows.filter(fate="trimmed").height > 10
+
+
+def test_packets_that_were_not_recorded_are_not_exported(tmp_path: Path) -> None:
+    scenario = tmp_path / "small.toml"
+    text = SIMULATED.replace("KIND", "ndp").replace("SWITCH", "trim")
+    scenario.write_text(text.replace("packets = true", ""), encoding="utf-8")
+    with pytest.raises(pullnet.NotRecordedError, match=r"packets = true"):
+        pullnet.export_packets(pullnet.run(scenario), tmp_path / "small.pcapng")
+    scenario.write_text(text, encoding="utf-8")
+    for name, said in (("small.pcap", r"ending `.pcap` names no format; use .pcapng"), ("small", "without ending")):
+        with pytest.raises(pullnet.InputError, match=said):
+            pullnet.export_packets(pullnet.run(scenario), tmp_path / name)
+    assert [file.name for file in tmp_path.iterdir()] == ["small.toml"]
 
 
 @needs_tshark

@@ -1,4 +1,4 @@
-"""`pullnet export`: topologies and flows as files that other simulators read."""
+"""`pullnet export`: topologies, flows and packets as files that other programs read."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +8,12 @@ import typer
 from pullnet.cli.help import epilog
 from pullnet.cli.run import Settings
 from pullnet.results.result import load
+from pullnet.runs.capture import export_packets
 from pullnet.runs.export import export_flows, export_topology
 
 export = typer.Typer(
     name="export",
-    help="Write topologies and flows as htsim, HPCC and pullnet read them.",
+    help="Write topologies, flows and packets as htsim, HPCC, pullnet and Wireshark read them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -49,3 +50,18 @@ def flows(
 ) -> None:
     """Write the flows of a run, with the times at which they started."""
     export_flows(load(result), file)
+
+
+@export.command(
+    epilog=epilog(
+        "pullnet run my.toml --set probes.packets=true -o results/my",
+        "pullnet export packets results/my my.pcapng",
+        "pullnet wireshark && tshark -r my.pcapng -Y 'pullnet.flow == 3'",
+    )
+)
+def packets(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .pcapng.", show_default=False)],
+) -> None:
+    """Write the packets of a run for Wireshark, an interface for each host."""
+    export_packets(load(result), file)

@@ -29,6 +29,22 @@ FLOWS: Kinds = {
 HOSTS: Kinds = {"host": int}
 """Columns of the hosts, to count them."""
 
+PACKETS: Kinds = {
+    "host": int,
+    "peer": int,
+    "at_ps": int,
+    "direction": str,
+    "fate": str,
+    "kind": str,
+    "flags": int,
+    "flow": int,
+    "number": int,
+    "extra": int,
+    "path": int,
+    "wire_bytes": int,
+}
+"""What a capture is made of."""
+
 HOPS: Kinds = {
     "flow": int,
     "at_ps": int,

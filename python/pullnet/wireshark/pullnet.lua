@@ -42,9 +42,9 @@ end
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Names of the format
 
-local NDP, SHARED, SEALED = 2, 3, 4
-local VERSIONS = { [NDP] = "NDP", [SHARED] = "other transports", [SEALED] = "NDP under a key" }
-local HEADER = { [NDP] = 32, [SHARED] = 32, [SEALED] = 64 }
+local NDP, SHARED, SEALED, SIMULATED = 2, 3, 4, 15
+local VERSIONS = { [NDP] = "NDP", [SHARED] = "other transports", [SEALED] = "NDP under a key", [SIMULATED] = "simulated" }
+local HEADER = { [NDP] = 32, [SHARED] = 32, [SEALED] = 64, [SIMULATED] = 22 }
 local CHECK, AUTHENTICATOR = 4, 16
 local FIRST_PATH_PORT = 49152
 
@@ -62,6 +62,7 @@ local REASONS = {
     "opening without a valid tag, or too old",
     "service accepts encrypted streams only",
 }
+local FATES = { [0] = "whole", "trimmed", "returned" } -- of simulated packets
 local TRANSPORTS = { "tcp", "dctcp", "go-back-n", "scdp", "d3", "rcp", "pdq" }
 
 -- A word of a version 3 packet, or a part of one: the word, the first bit (0 is the lowest), the number of bits, and what it is.
@@ -218,6 +219,8 @@ field("string", "mark", "Mark (DSCP)")
 field("uint16", "path", "Path label")
 field("uint16", "home_port", "Home port of the sending host")
 field("uint32", "connection", "Connection", base.HEX)
+field("uint32", "flow", "Flow number")
+field("uint32", "extra", "Third word of the header")
 field("bool", "reverse", "Reverse direction", 32, nil, 0x80000000)
 field("uint32", "number", "Packet number")
 field("uint32", "pull", "Pull number")
@@ -548,9 +551,14 @@ local function header_check(tvb, version)
     return carried, expected, false
 end
 
+-- Packet type of a simulated packet: up to eight letters, then zeros.
+local function simulated_kind(tvb)
+    return tvb(2, 8):raw():match("^[^\0]*")
+end
+
 -- Length of the header, or nil and what is wrong.
 local function header_length(tvb)
-    if tvb:captured_len() < 32 then return nil, "shorter than 32 B" end
+    if tvb:captured_len() < 22 then return nil, "shorter than 22 B" end
     local version = rshift(tvb(0, 1):uint(), 4)
     local length = HEADER[version]
     if not length then return nil, "version " .. version end
@@ -568,6 +576,7 @@ local function is_ours(tvb)
         local known = mark()
         return NDP_FLAGS[kind] ~= nil and band(flags, 0xFF - NDP_FLAGS[kind]) == 0 and not known:find("^other")
     end
+    if version == SIMULATED then return FATES[kind] ~= nil and simulated_kind(tvb):match("^[a-z-]+$") ~= nil end
     if version == SHARED and not TRANSPORTS[tvb(16, 1):uint()] then return false end
     local carried, expected = header_check(tvb, version)
     return carried ~= nil and carried == expected
@@ -588,26 +597,56 @@ local function payload_of(tvb, pinfo, tree, top, at, version, service)
     end
     tree:add(fields.fate, "whole"):set_generated()
     if tvb:captured_len() < at + before + wanted + behind then return nil end
-    local payload = tvb(at + before, wanted)
     if version == SEALED then
-        if wanted > 0 then tree:add(fields.payload, payload):append_text(" (encrypted)") end
+        if wanted > 0 then tree:add(fields.payload, tvb(at, wanted)):append_text(" (encrypted)") end
         tree:add(fields.payload_authenticator, tvb(at + wanted, behind))
         return nil
     end
-    local carried, expected = tvb(at, CHECK):uint(), crc_end(crc_add(0xFFFFFFFF, wanted > 0 and payload:raw() or ""))
+    local payload = wanted > 0 and tvb(at + before, wanted)
+    local carried, expected = tvb(at, CHECK):uint(), crc_end(crc_add(0xFFFFFFFF, payload and payload:raw() or ""))
     tree:add(fields.payload_check, tvb(at, CHECK))
     tree:add(fields.payload_status, carried == expected and "right" or string.format("wrong, should be 0x%08x", expected)):set_generated()
     if carried ~= expected then
         tree:add_proto_expert_info(experts.damaged)
         return "damaged"
     end
-    if wanted > 0 then
+    if payload then
         tree:add(fields.payload, payload)
         if version ~= NDP or services:try(service, payload:tvb(), pinfo, top) == 0 then
             Dissector.get("data"):call(payload:tvb(), pinfo, top)
         end
     end
     return nil
+end
+
+-- A packet of a simulation, as `pullnet export packets` writes it: what the table `packets` of a result has.
+local function simulated(tvb, pinfo, tree)
+    local fate, kind = FATES[band(tvb(0, 1):uint(), 0x0F)], simulated_kind(tvb):upper()
+    tree:add(fields.version, tvb(0, 1))
+    if not fate then
+        tree:add_proto_expert_info(experts.format, "A simulated packet is whole, trimmed or returned")
+        fate = "unknown"
+    end
+    tree:add(fields.fate, tvb(0, 1), fate)
+    tree:add(fields.kind, tvb(2, 8), kind)
+    tree:add(fields.flags, tvb(1, 1))
+    tree:add(fields.flow, tvb(10, 4))
+    tree:add(fields.number, tvb(14, 4))
+    tree:add(fields.extra, tvb(18, 4))
+    local label = innermost("udp.srcport")
+    if label and label.value ~= pullnet.prefs.port and label.value >= FIRST_PATH_PORT then
+        tree:add(fields.path, label.value - FIRST_PATH_PORT):set_generated()
+    end
+    local about = string.format("%s flow=%d number=%d", kind, tvb(10, 4):uint(), tvb(14, 4):uint())
+    if tvb(18, 4):uint() ~= 0 then about = about .. " extra=" .. tvb(18, 4):uint() end
+    if experts[fate] then
+        tree:add_proto_expert_info(experts[fate])
+        about = about .. " " .. fate
+    end
+    pinfo.cols.protocol = "simulated"
+    pinfo.cols.info = about
+    tree:append_text(", " .. about)
+    return tvb:captured_len()
 end
 
 function pullnet.dissector(tvb, pinfo, top)
@@ -619,6 +658,7 @@ function pullnet.dissector(tvb, pinfo, top)
         pinfo.cols.info = wrong
         return tvb:captured_len()
     end
+    if rshift(tvb(0, 1):uint(), 4) == SIMULATED then return simulated(tvb, pinfo, tree) end
     local first, flags = tvb(0, 1):uint(), tvb(1, 1):uint()
     local version, kind = rshift(first, 4), band(first, 0x0F)
     local marked = mark()
