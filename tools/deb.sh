@@ -36,6 +36,8 @@ strip --strip-unneeded "$root/usr/sbin/pullnetd" "$root/usr/bin/pullnet-proxy" "
 # Programs ask for the library by the name of its interface, and compilers by that of its file.
 ln -s libpullnet.so.0 "$library/libpullnet.so"
 install -D -m 644 crates/linux/capi/include/pullnet.h "$root/usr/include/pullnet.h"
+# Where Wireshark looks for plugins of all users.
+install -D -m 644 python/pullnet/wireshark/pullnet.lua "$library/wireshark/plugins/pullnet.lua"
 install -D -m 644 packaging/host.toml "$root/etc/pullnet/host.toml"
 for unit in packaging/*.service; do
     install -D -m 644 "$unit" "$root/lib/systemd/system/$(basename "$unit")"

@@ -60,6 +60,7 @@ def test_the_package_says_what_it_holds(package: Path) -> None:
     held = run("dpkg-deb", "--contents", package)
     for path in ("usr/sbin/pullnetd", "usr/bin/pullnet-proxy", "usr/include/pullnet.h", "etc/pullnet/host.toml"):
         assert f" ./{path}\n" in held
+    assert "/wireshark/plugins/pullnet.lua\n" in held
     owners = {line.split()[1] for line in held.splitlines()}
     assert owners == {"root/root"}
 

@@ -5,6 +5,10 @@
 
 set_plugin_info({ version = "1.0.0", author = "pullnet", description = "Data-centre transports of pullnet" })
 
+-- A personal plugin beside that of the Debian package: the first one counts.
+local loaded, other = pcall(Dissector.get, "pullnet")
+if loaded and other then return end
+
 local pullnet = Proto("pullnet", "pullnet transport")
 
 -- Bit operations: a library in Lua 5.2, operators since 5.3, which 5.2 cannot parse.
