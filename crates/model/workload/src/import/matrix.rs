@@ -18,14 +18,16 @@ const COUNT: &str = "a whole number below 4294967296";
 /// Reads htsim's connection matrix (.cm, .tm): its grammar is that of `connection_matrix.cpp` in csg-htsim and
 /// uet-htsim. `options` say what the file leaves open.
 ///
-/// Size 0 is an endless flow. `prio` is taken as the flow's priority. A line marked `msg` (one of several messages on
-/// a connection) is a flow of its own. Every flow must be able to start, and unless the options say otherwise the
-/// counts in the header must be met, and every trigger described.
+/// `#` begins a comment on any line; csg-htsim accepts comments in the header only. Size 0 is an endless flow. `prio` is
+/// taken as the flow's priority. A line marked `msg` (one of several messages on a connection) is a flow of its own.
+/// Every flow must be able to start, and unless the options say otherwise the counts in the header must be met, and every
+/// trigger described.
 pub fn parse_matrix(file: &str, contents: &[u8], options: &MatrixOptions) -> Result<Script, FileErrors> {
     let mut reader = Reader { options: *options, ..Reader::default() };
     let (mut last, mut faults) = (1, Faults::of(file));
     for (line, content) in (1..).zip(utf8(file, contents)?.lines()) {
-        let read = reader.line(line, content.split_whitespace());
+        let stated = content.split('#').next().unwrap_or("");
+        let read = reader.line(line, stated.split_whitespace());
         let other = matches!(read, Err(MatrixFault::NotAMatrix(_)));
         faults.keep(line, read);
         if other {
@@ -71,7 +73,7 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, line: u64, mut words: SplitWhitespace<'_>) -> Result<(), MatrixFault> {
-        let Some(first) = words.next().filter(|word| !word.starts_with('#')) else { return Ok(()) };
+        let Some(first) = words.next() else { return Ok(()) };
         match first {
             "Nodes" => self.nodes = Some(number("Nodes", &mut words)?),
             "Connections" => self.connections = Some((number("Connections", &mut words)?.into(), line)),

@@ -279,6 +279,16 @@ fn a_matrix_says_in_which_unit_it_starts() {
 }
 
 #[test]
+fn a_comment_may_stand_behind_the_words_of_any_line_of_a_matrix() {
+    let plain = "Nodes 4\nConnections 2\nTriggers 1\nFailures 1\n0->1 id 1 start 0 size 9 send_done_trigger 1\n1->2 trigger 1 \
+                 size 9\ntrigger id 1 oneshot\nfailure switch_type TOR switch_id 0 link_id 0\n";
+    let read = |text: &str| parse_matrix("m", text.as_bytes(), &with(None)).unwrap();
+    for comment in ["# note", " # note", "\t#0->1 id 9", "#"] {
+        assert_eq!(read(&plain.replace('\n', &format!("{comment}\n"))), read(plain), "{comment}");
+    }
+}
+
+#[test]
 fn wrong_counts_are_refused_unless_they_are_to_be_ignored() {
     let text = b"Nodes 4\nConnections 3600\nTriggers 2\n0->1 start 0 size 9\n2->3 start 0 size 9\n";
     let ignored = MatrixOptions { counts: Counts::Ignored, ..MatrixOptions::default() };
