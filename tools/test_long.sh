@@ -44,7 +44,7 @@ python() {
 papers() {
     local out
     out=$(mktemp -d)
-    step .venv/bin/pullnet reproduce --smoke --jobs 2 --out "$out"
+    step .venv/bin/pullnet reproduce --all --smoke --jobs 2 --out "$out"
     rm -r "$out"
 }
 

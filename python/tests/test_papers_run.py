@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 import pullnet as library
-from pullnet.papers import calculations
+from pullnet.papers import calculations, model
 from pullnet.papers.judge import VERDICTS
 from pullnet.papers.model import Point
+from pullnet.papers.reproduce import Order
 from pullnet.papers.runs import Task, execute, running_time, warned
+from pullnet.papers.tables import LEVELS
+from pullnet.sweeps.local import processors
 
 from .conftest import Pullnet
 
@@ -48,6 +51,30 @@ def test_a_seed_that_would_count_twice_is_refused(pullnet: Pullnet, tmp_path: Pa
         2,
         "error: --seeds: 1 is named twice and would count twice; name each seed once\n",
     )
+
+
+def test_papers_are_listed_with_runs_and_time(pullnet: Pullnet, tmp_path: Path) -> None:
+    done = pullnet("reproduce")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows[: len(model.names())]] == model.names()
+    listed = json.loads(pullnet("reproduce", "--json").stdout)
+    for row in listed:
+        paper = model.load(row["paper"])
+        for level in LEVELS:
+            order = Order(paper, None, level, None, tmp_path, processors())
+            assert row["levels"][level]["runs"] == len(order.tasks)
+            assert row["levels"][level]["seconds"] == pytest.approx(running_time(order.tasks, order.jobs))
+    assert not (tmp_path / "results").exists()
+
+
+def test_every_paper_is_run_only_by_all(pullnet: Pullnet, tmp_path: Path) -> None:
+    for options in (["--smoke"], ["--quick"], ["--seeds", "1"], ["--out", "out"], ["--jobs", "2"]):
+        done = pullnet("reproduce", *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "name a paper, or run every one by --all" in done.stderr
+    assert not list(tmp_path.iterdir())
+    assert "use one of them" in pullnet("reproduce", "ndp", "--all").stderr
 
 
 def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) -> None:

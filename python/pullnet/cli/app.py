@@ -69,7 +69,11 @@ app.command(epilog=epilog("pullnet schema > scenario.schema.json"))(schema)
 app.command("list", epilog=epilog("pullnet list protocols", "pullnet list warnings --json"))(list_names)
 app.command(epilog=epilog("pullnet new my.toml"))(new)
 app.command(
-    epilog=epilog("pullnet reproduce --smoke", "pullnet reproduce ndp/16 --quick --seeds 1..5 --jobs 2 -o out")
+    epilog=epilog(
+        "pullnet reproduce",
+        "pullnet reproduce ndp/16 --quick --seeds 1..5 --jobs 2 -o out",
+        "pullnet reproduce --all --smoke",
+    )
 )(reproduce)
 app.command(
     epilog=epilog(

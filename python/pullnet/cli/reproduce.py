@@ -14,9 +14,14 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="[PAPER[/FIGURE]]",
-            help="Which paper, or one figure of it; all if left out. A folder with a paper.toml is one of your own.",
+            help="A paper, or one figure of it; a folder with a paper.toml is one of your own. Without it, papers are "
+            "listed with the number of their runs and the time that these take here.",
+            show_default=False,
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Run every paper that comes along, one after another.")
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")
     ] = False,
@@ -24,7 +29,9 @@ def reproduce(
     seeds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50.", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the verdicts, or the list of papers, as JSON.")
+    ] = False,
     out: Annotated[
         Path | None, out_directory("Where runs, figures and verdicts go; runs that are there are not repeated.")
     ] = None,
@@ -32,12 +39,21 @@ def reproduce(
         int | None, typer.Option(min=1, max=256, help="Runs side by side; as many as there are processors.")
     ] = None,
 ) -> None:
-    """Run a paper's experiments and compare its claims with what comes out."""
+    """Run a paper's experiments and compare its claims with the results; without a paper, list the papers."""
     # Figures and statistics are large libraries that no other command needs.
     from pullnet.cli import papers
     from pullnet.sweeps.local import processors
 
     if quick and smoke:
         raise InputError("--quick and --smoke: use one of them")
+    if what is not None and everything:
+        raise InputError(f"{what} and --all: use one of them")
+    if what is None and not everything:
+        if quick or smoke or not (seeds is None and out is None and jobs is None):
+            raise InputError(
+                "PAPER: is missing; name a paper, or run every one by --all; `pullnet reproduce` lists them"
+            )
+        papers.overview(processors(), as_json=as_json)
+        return
     level = "smoke" if smoke else "quick" if quick else "full"
     papers.reproduce(what, level, seeds, out, jobs or processors(), as_json=as_json)

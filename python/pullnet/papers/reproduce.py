@@ -13,7 +13,7 @@ from pullnet.papers.judge import NOT_RUN, Measured, Outcome, judge
 from pullnet.papers.measures import ALL, Data, MissingRunsError
 from pullnet.papers.model import Claim, Paper
 from pullnet.papers.picture import Picture
-from pullnet.papers.runs import Run, Task, execute, plan
+from pullnet.papers.runs import Run, Task, execute, is_alone, plan
 from pullnet.sweeps.local import NEVER, Stop
 from pullnet.sweeps.progress import Tally
 
@@ -72,6 +72,23 @@ class Order:
         if errors:
             raise InputError(errors)
         return tasks
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Size of a paper at one level."""
+
+    runs: int
+    seconds: float
+    """Approximate running time. Unit: seconds."""
+
+
+def extent(paper: Paper, level: str, jobs: int) -> Extent:
+    """Count the runs of a paper with so many at a time, without a look at its scenarios."""
+    wanted = {name for claim in paper.claims for name in used_by(claim)}
+    chosen = [each for name, each in paper.experiments.items() if name in wanted and level in each.levels]
+    runs = sum(len(each.levels[level].points) * len(each.levels[level].seeds) for each in chosen)
+    return Extent(runs, sum(each.levels[level].seconds / (1 if is_alone(each.work) else jobs) for each in chosen))
 
 
 def used_by(claim: Claim) -> list[str]:

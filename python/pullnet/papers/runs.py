@@ -77,7 +77,7 @@ class Task:
     @property
     def alone(self) -> bool:
         """Whether nothing may run beside it."""
-        return isinstance(self.work, str) and self.work in calculations.ALONE
+        return is_alone(self.work)
 
     @property
     def run(self) -> Run:
@@ -88,6 +88,11 @@ class Task:
     def text(self) -> str:
         """The task in words."""
         return f"{self.experiment}: {', '.join(filter(None, [self.point.text, f'seed {self.seed}']))}"
+
+
+def is_alone(work: Path | str) -> bool:
+    """Whether nothing may run beside this scenario or calculation."""
+    return isinstance(work, str) and work in calculations.ALONE
 
 
 def plan(experiment: Experiment, level: str, seeds: list[int] | None, out: Path) -> list[Task]:
