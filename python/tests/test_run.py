@@ -169,6 +169,11 @@ REFUSED = {
     ),
     "no threads": (["run", "small.toml", "--threads", "0"], "error: threads: 0 is out of range; use 1 to 256\n"),
     "no name": (["new", ""], "error: NAME: is no name of a file; write for instance: pullnet new my\n"),
+    "another ending": (["new", "own.md"], "error: own.md: a scenario is a TOML file; write: pullnet new own.toml\n"),
+    "another ending in a folder": (
+        ["new", "taken/own.TXT"],
+        "error: taken/own.TXT: a scenario is a TOML file; write: pullnet new taken/own.toml\n",
+    ),
     "a folder as a name": (
         ["new", "taken/"],
         "error: taken/: is no name of a file; write for instance: pullnet new my\n",

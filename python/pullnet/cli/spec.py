@@ -107,9 +107,14 @@ def list_names(
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the scenario, with or without .toml.", show_default=False)
+    ],
 ) -> None:
     """Write a scenario to start from: NAME.toml."""
+    ending = Path(name).suffix
+    if ending[1:2].isalpha() and ending != ".toml":  # unlike that of load-0.5
+        raise InputError(f"{name}: a scenario is a TOML file; write: pullnet new {Path(name).with_suffix('.toml')}")
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     if path.name == ".toml":
         raise InputError(f"{name or 'NAME'}: is no name of a file; write for instance: pullnet new my")
