@@ -149,6 +149,10 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
         "switch.quanta",
     ),
     "short_pause": ({"switch": {"kind": "pfc", "quanta": 1}}, "switch.quanta"),
+    "ack_delay_above_timeout": (
+        {"transport": {"kind": "tcp", "min_rto": "10 ms"}, "switch": {"kind": "drop-tail"}},
+        "transport.ack_delay",
+    ),
     "min_rate_at_link_rate": (
         {"transport": {"kind": "timely", "min_rate": "400 Gbps"}, "switch": {"kind": "pfc"}},
         "transport.min_rate",

@@ -34,6 +34,7 @@ pub trait QueueSettings: Settings {
             || stated("mark_above") || stated("mark_low") || self.get("ecn").as_deref() == Some("true");
         match reliance {
             Reliance::Marks => marks(),
+            Reliance::Priorities => self.classes() > 1,
             Reliance::Telemetry => self.get("telemetry").as_deref() == Some("true"),
             Reliance::Ranks | Reliance::Rates | Reliance::Turns => false,
         }

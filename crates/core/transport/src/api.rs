@@ -366,6 +366,8 @@ pub struct SendCounts {
 pub enum Reliance {
     /// Packets are marked before queues are full (ECN).
     Marks,
+    /// Packets are served by the priority in their headers.
+    Priorities,
     /// Packets are served and dropped in the order of their flows' urgency ([`Header::hop_view`]).
     Ranks,
     /// Rates are written into headers ([`Hop::allocate`](crate::hop::Hop::allocate)).

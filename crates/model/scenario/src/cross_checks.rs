@@ -84,13 +84,16 @@ pub(crate) fn thresholds(root: &Reader<'_>, switch: &SwitchConfig, unread: &Unre
     }
 }
 
-/// Reports two times of a transport in the wrong order: TIMELY's thresholds.
+/// Reports two times of a transport in the wrong order: TIMELY's thresholds, and the bounds of a retransmission timeout.
 pub(crate) fn order(Transport { reader, carried, unread }: &Transport<'_>) {
     let time = |key: &str| carried.config.get(key)?.trim_matches('"').parse::<Picos>().ok();
-    let (Some(low), Some(high)) = (time("low"), time("high")) else { return };
-    if low > high && !unread.contains(&"low") && !unread.contains(&"high") {
-        let reason = format!("is above {}.high = \"{high}\"; use less, or a larger high", reader.path());
-        reader.refuse("low", reason);
+    for [key, other] in [["low", "high"], ["min_rto", "max_rto"]] {
+        let (Some(low), Some(high)) = (time(key), time(other)) else { continue };
+        if low > high && !unread.contains(&key) && !unread.contains(&other) {
+            let path = reader.path();
+            reader
+                .refuse(key, format!("is above {path}.{other} = \"{high}\"; use less, or a larger {other}"));
+        }
     }
 }
 

@@ -17,6 +17,8 @@ settings! {
         late_flows: bool = true,
         /// The first retransmission timeout is below the round trip of an unloaded network: every packet is sent twice.
         timeout_below_round_trip: bool = true,
+        /// Receivers delay ACKs as long as the least retransmission timeout, or longer: senders time out without a loss.
+        ack_delay_above_timeout: bool = true,
         /// The least rate of a transport is not below the rate of a host's link: its flows never slow down there.
         min_rate_at_link_rate: bool = true,
         /// The header of a data packet is larger than its payload.
@@ -31,7 +33,7 @@ settings! {
         endless_pause: bool = true,
         /// Pauses end before lossless switches can repeat them: they drop packets.
         short_pause: bool = true,
-        /// The switches do not do what the transport relies on: marks, rates in headers, or service by urgency.
+        /// The switches do not do what the transport relies on: marks, rates in headers, or service by priority or urgency.
         missing_support: bool = true,
         /// A setting was written that no part of the scenario uses.
         unused_setting: bool = true,

@@ -11,7 +11,7 @@ use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
 use pullnet_settings::Settings;
 use pullnet_topology::{LinkRef, LinkState, Port, Topology};
 use pullnet_transport::{Framing, Reliance};
-use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Picos, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Packets, Picos, QueueSize};
 use pullnet_workload::Late;
 
 use crate::memory;
@@ -66,6 +66,7 @@ impl Scenario {
         found.late();
         for (path, carried) in found.transports() {
             found.timeout(&path, &carried.config);
+            found.ack_delay(&path, &carried.config);
             found.min_rate(&path, &carried.config);
             found.header(&path, &carried.config);
             found.queues(&path, &carried.config);
@@ -174,6 +175,21 @@ impl<'a> Found<'a> {
                  are sent again although none was lost; use more"
             );
             self.add("timeout_below_round_trip", &format!("{path}.{key}"), message);
+        }
+    }
+
+    /// A sender times out while the receiver holds back the ACK of a single packet.
+    fn ack_delay(&mut self, path: &str, transport: &ProtocolConfig) {
+        let time = |key: &str| transport.get(key)?.trim_matches('"').parse::<Picos>().ok();
+        let (Some(delay), Some(least)) = (time("ack_delay"), time("min_rto")) else { return };
+        let delays = transport.get("delayed_ack").is_some_and(|value| value == "true");
+        if delays && delay >= least {
+            let message = format!(
+                "\"{delay}\" is not below {path}.min_rto = \"{least}\": a sender may time out while the receiver delays its \
+                 ACK; use less, such as \"{}\", or delayed_ack = false",
+                Picos(least.0 / 2)
+            );
+            self.add("ack_delay_above_timeout", &format!("{path}.ack_delay"), message);
         }
     }
 
@@ -302,6 +318,10 @@ impl<'a> Found<'a> {
                 "marks no packet, and hosts slow down for losses only",
                 "state switch.mark_above (or mark_low for pfc), or use red",
             ),
+            Reliance::Priorities => (
+                "serves packets in the order of their arrival, whatever their priority",
+                "use kind = \"priority\"",
+            ),
             Reliance::Ranks => {
                 ("does not order packets by what their flows have left", "use kind = \"pfabric\"")
             }
@@ -346,7 +366,10 @@ impl<'a> Found<'a> {
                 .for_each(|key| self.unused_one(&format!("switch.{key}"), &why));
         }
         self.idle("switch");
-        transports.iter().for_each(|(path, _)| self.idle(path));
+        for (path, carried) in &transports {
+            self.idle(path);
+            self.beyond_largest_window(path, &carried.config);
+        }
         if has_single_paths(topology) {
             let why = "there is one path between any two hosts; leave it out";
             for (path, carried) in &transports {
@@ -371,6 +394,20 @@ impl<'a> Found<'a> {
                     _ => format!("{other} is {text}; leave one of the two out"),
                 };
                 self.unused_one(&format!("{table}.{key}"), &why);
+            }
+        }
+    }
+
+    /// A first window of which only a part may leave.
+    fn beyond_largest_window(&mut self, path: &str, transport: &ProtocolConfig) {
+        let packets = |key: &str| transport.get(key)?.trim_matches('"').parse::<Packets>().ok();
+        let Some(first) = packets("initial_window") else { return };
+        for key in ["receive_window", "largest_window"] {
+            if let Some(largest) = packets(key).filter(|largest| *largest < first) {
+                let why = format!(
+                    "{path}.{key} = \"{largest}\" is the largest window; use at most that, or raise it"
+                );
+                self.unused_one(&format!("{path}.initial_window"), &why);
             }
         }
     }

@@ -16,7 +16,7 @@ pub use endpoint::{HomaEndpoint, HomaRules};
 pub use header::HomaHeader;
 
 use pullnet_rng::RandomStream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 /// The protocol as the registry knows it.
 pub struct Homa;
@@ -25,6 +25,7 @@ impl Protocol for Homa {
     const NAME: &'static str = "homa";
     const SUMMARY: &'static str =
         "Homa (SIGCOMM 2018): grants to the shortest messages, overcommitment, network priorities";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Priorities);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     type Config = HomaConfig;

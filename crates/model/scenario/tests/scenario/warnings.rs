@@ -71,7 +71,7 @@ fn switches_that_do_not_do_what_a_transport_relies_on() {
         assert_eq!(of(transport, &[("switch.kind", "pfc"), ("switch.mark_low", "5 kB")]), [], "{transport}");
         assert_eq!(of(transport, &[("switch.kind", "red")]), [], "{transport}");
     }
-    for (transport, switch) in [("d3", "d3"), ("rcp", "d3"), ("pdq", "pdq")] {
+    for (transport, switch) in [("d3", "d3"), ("rcp", "d3"), ("pdq", "pdq"), ("homa", "priority")] {
         let remedy = format!("use kind = \"{switch}\"");
         assert!(of(transport, &[tail])[0].message.ends_with(&remedy), "{transport}");
         assert_eq!(of(transport, &[("switch.kind", switch)]), [], "{transport}");
@@ -156,6 +156,42 @@ fn a_timeout_is_known_of_every_transport_that_states_one() {
         let set = [("transport.kind", kind), ("switch", switch), (timeout.as_str(), "1 us")];
         assert_eq!(only(&set).name, "timeout_below_round_trip", "{kind}");
     }
+}
+
+#[test]
+fn an_ack_is_not_delayed_beyond_a_timeout() {
+    let tail = ("switch", "{ kind = \"drop-tail\" }");
+    let of =
+        |kind: &str, more: &str| warned(&[("transport", &format!("{{ kind = \"{kind}\", {more} }}")), tail]);
+    let found = only(&[("transport", "{ kind = \"tcp\", min_rto = \"40 ms\" }"), tail]);
+    assert_eq!((found.name, found.setting.as_str()), ("ack_delay_above_timeout", "transport.ack_delay"));
+    assert!(
+        found.message.contains("use less, such as \"20 ms\", or delayed_ack = false"),
+        "{}",
+        found.message
+    );
+    let found = only(&[("transport", "{ kind = \"mptcp\", ack_delay = \"300 ms\" }"), tail]);
+    assert_eq!(found.name, "ack_delay_above_timeout");
+    assert_eq!(of("tcp", "min_rto = \"41 ms\""), []);
+    assert_eq!(of("tcp", "min_rto = \"1 ms\", delayed_ack = false"), []);
+}
+
+#[test]
+fn a_first_window_is_not_above_the_largest_one() {
+    let rows = [
+        ("kind = \"tcp\", initial_window = \"5000 packets\"", "drop-tail"),
+        ("kind = \"tcp\", initial_window = \"9 packets\", receive_window = \"8 packets\"", "drop-tail"),
+        ("kind = \"pfabric\", initial_window = \"65535 packets\", largest_window = \"9 packets\"", "pfabric"),
+    ];
+    for (transport, switch) in rows {
+        let switch = format!("{{ kind = \"{switch}\" }}");
+        let found = only(&[("transport", &format!("{{ {transport} }}")), ("switch", &switch)]);
+        assert_eq!((found.name, found.setting.as_str()), ("unused_setting", "transport.initial_window"));
+        assert!(found.message.contains("is the largest window; use at most that"), "{}", found.message);
+    }
+    // A default is nobody's wish.
+    let small = "{ kind = \"tcp\", receive_window = \"4 packets\" }";
+    assert_eq!(warned(&[("transport", small), ("switch", "{ kind = \"drop-tail\" }")]), []);
 }
 
 #[test]
@@ -374,7 +410,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 18);
+    assert_eq!(names.len(), 19);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")
