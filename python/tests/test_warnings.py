@@ -149,6 +149,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
         "switch.quanta",
     ),
     "short_pause": ({"switch": {"kind": "pfc", "quanta": 1}}, "switch.quanta"),
+    "unknown_flow": ({"probes": {"hops": {"flows": "0,99"}}}, "probes.hops.flows"),
     "ack_delay_above_timeout": (
         {"transport": {"kind": "tcp", "min_rto": "10 ms"}, "switch": {"kind": "drop-tail"}},
         "transport.ack_delay",
@@ -165,7 +166,7 @@ CAUSES: dict[str, tuple[dict[str, object], str]] = {
 }
 ELSEWHERE = {"load_above_one", "late_flows", "deadlock", "memory", "unchanged_result"}
 """Names that have tests of their own: their causes are no single setting."""
-AFTER_THE_RUN = {"unfinished_flows", "no_flows", "empty_window", "deadlock", "unchanged_result"}
+AFTER_THE_RUN = {"unfinished_flows", "no_flows", "empty_window", "unknown_flow", "deadlock", "unchanged_result"}
 
 
 def test_every_warning_has_a_cause_here() -> None:

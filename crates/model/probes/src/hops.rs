@@ -20,6 +20,11 @@ impl FlowNumbers {
         self.0.iter().any(|(low, high)| (*low..=*high).contains(&flow))
     }
 
+    /// The first number or range that names no flow of a run with `flows` flows, by its first number; `None` if all name some.
+    pub fn beyond(&self, flows: u32) -> Option<u32> {
+        self.0.iter().map(|(low, _)| *low).find(|low| *low >= flows)
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|(low, high)| u64::from(high - low) + 1).sum()

@@ -157,6 +157,8 @@ pub struct RunRecord {
     /// Names of ports in a circle of pauses: at the end each waits for the next port, which has paused it, and the last
     /// waits for the first. None of them will ever send again. Empty if there is no such circle.
     pub deadlock: Vec<String>,
+    /// Number of a flow that `probes.hops` names and that the run does not have; `None` if it has all.
+    pub unknown_flow: Option<u32>,
     /// Sums.
     pub totals: Totals,
     /// Tables that were enabled but could not be recorded: name and reason.

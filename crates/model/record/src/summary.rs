@@ -78,6 +78,18 @@ impl Notice {
         empty.then_some(Self { name: "empty_window", place, setting, message })
     }
 
+    /// Warns that the table of hops lacks a flow that `probes.hops` names.
+    fn unknown_flow(record: &RunRecord, flows: FlowCounts) -> Option<Self> {
+        let unknown = record.unknown_flow.filter(|_| flows.started > 0)?;
+        let message = format!(
+            "names flow {unknown}, which the run does not have: {} flows started, and their numbers begin at 0; use numbers of \
+             the table flows",
+            flows.started
+        );
+        let (place, setting) = (String::new(), "probes.hops.flows".to_owned());
+        Some(Self { name: "unknown_flow", place, setting, message })
+    }
+
     /// The warning that ports wait for each other for ever.
     fn deadlock(ports: &[String]) -> Option<Self> {
         let circle = ports.join(", ");
@@ -352,6 +364,7 @@ fn warnings(
         Notice::no_flows(flows),
         Notice::unfinished(flows),
         Notice::empty_window(record),
+        Notice::unknown_flow(record, flows),
     ];
     let all = own.into_iter().flatten().chain(of_scenario);
     all.filter(|notice| !silenced.contains(&notice.name)).collect()

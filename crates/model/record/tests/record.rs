@@ -116,6 +116,7 @@ fn record() -> RunRecord {
         ports: vec![port(vec![Picos(50), Picos(0), Picos(50)]), port(Vec::new())],
         recorded: recorded(),
         deadlock: Vec::new(),
+        unknown_flow: None,
         left_out: Vec::new(),
         stuck: vec![stuck(0, 60), stuck(1, 61)],
         totals: Totals {
@@ -183,6 +184,16 @@ fn a_window_that_begins_after_the_run_is_warned_of() {
     let found =
         Summary::of(&nothing, About { silenced: vec!["unfinished_flows"], ..about() }, Cost::default());
     assert_eq!(found.warnings, [], "it begins with the run");
+}
+
+#[test]
+fn a_flow_whose_hops_cannot_be_recorded_is_warned_of() {
+    let record = RunRecord { unknown_flow: Some(99), ..record() };
+    let found =
+        Summary::of(&record, About { silenced: vec!["unfinished_flows"], ..about() }, Cost::default());
+    let [warning] = &found.warnings[..] else { panic!("one warning") };
+    assert_eq!((warning.name, warning.setting.as_str()), ("unknown_flow", "probes.hops.flows"));
+    assert!(warning.message.starts_with("names flow 99, which the run does not have: 4 flows started"));
 }
 
 #[test]

@@ -9,6 +9,8 @@ settings! {
         no_flows: bool = true,
         /// The run ended before its measurement window began: goodput and utilisation have no value.
         empty_window: bool = true,
+        /// A flow that `probes.hops` names did not come about: the table of hops has no row of it.
+        unknown_flow: bool = true,
         /// Ports of lossless switches had paused each other in a circle at the end of the run: a deadlock.
         deadlock: bool = true,
         /// Traffic offers more than the links of its senders carry: queues grow until the run ends.

@@ -318,10 +318,9 @@ impl<'a> Found<'a> {
                 "marks no packet, and hosts slow down for losses only",
                 "state switch.mark_above (or mark_low for pfc), or use red",
             ),
-            Reliance::Priorities => (
-                "serves packets in the order of their arrival, whatever their priority",
-                "use kind = \"priority\"",
-            ),
+            Reliance::Priorities => {
+                ("has one queue for packets of all priorities", "use kind = \"priority\"")
+            }
             Reliance::Ranks => {
                 ("does not order packets by what their flows have left", "use kind = \"pfabric\"")
             }
@@ -398,7 +397,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A first window of which only a part may leave.
+    /// Reports an initial window above the largest window of the transport.
     fn beyond_largest_window(&mut self, path: &str, transport: &ProtocolConfig) {
         let packets = |key: &str| transport.get(key)?.trim_matches('"').parse::<Packets>().ok();
         let Some(first) = packets("initial_window") else { return };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pullnet_probes::{OccupancyRow, Recorded};
+use pullnet_probes::{Hops, OccupancyRow, Recorded};
 use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
 use pullnet_scenario::Scenario;
 use pullnet_topology::Topology;
@@ -186,6 +186,12 @@ impl RecordBuilder {
 
     /// Returns the record.
     pub fn finish(mut self, fingerprint: u64, ports: Vec<PortRow>) -> RunRecord {
+        // The setting counts flows as hosts prepared them.
+        let prepared = self.director.flows.len() as u32;
+        let unknown_flow = match &self.scenario.probes.hops {
+            Some(Hops::Of(numbers)) => numbers.beyond(prepared),
+            Some(Hops::Every(_)) | None => None,
+        };
         self.number_flows();
         let Self { scenario, director, now, mut log, .. } = self;
         self.totals.packets.data_unique = unique(&scenario, &director.flows);
@@ -208,6 +214,7 @@ impl RecordBuilder {
             recorded: log.recorded,
             stuck: self.stuck,
             deadlock: self.deadlock,
+            unknown_flow,
             totals: self.totals,
             left_out: self.left_out,
         }

@@ -410,7 +410,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 19);
+    assert_eq!(names.len(), 20);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")
