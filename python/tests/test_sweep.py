@@ -607,3 +607,12 @@ def test_a_script_can_use_several_processes(plain: Path, tmp_path: Path) -> None
     (tmp_path / "script.py").write_text(text)
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("4\n", 0)
+
+
+def test_a_script_without_the_guard_is_told_to_have_it(slow: Path, tmp_path: Path) -> None:
+    script = f"import pullnet\npullnet.sweep({str(slow)!r}, seeds=range(1, 9), workers=2)\n"
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
+    assert done.stderr.count("Traceback") == 1

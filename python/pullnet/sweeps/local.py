@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.synchronize import Event
 from typing import Protocol, TypeVar
 
 from pullnet.errors import InputError
@@ -18,6 +19,11 @@ Outcome = Exception | None
 
 LOOK_EVERY_S = 0.2
 """How often who waits looks after signals and progress. Unit: seconds."""
+
+_UNSTARTED = (
+    "no worker process could start. Workers import the script that makes them: it has to be a file, with the call "
+    'below `if __name__ == "__main__":`. If it is, memory may be short: use fewer workers'
+)
 
 _TRIES = 3
 """How often an item is begun alone whose process is killed each time."""
@@ -64,14 +70,20 @@ def side_by_side(
 
     After a request to stop, begins nothing new and finishes the items under way. If a process is killed, the items
     under way are begun again, one at a time: any of them may be the cause. An item whose process is killed three
-    times while no other item is under way is given up.
+    times while no other item is under way is given up. If none can
+    start, raises `InputError`.
     """
-    waiting, deaths = deque(items), Counter[int]()
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        # This process is a worker that imports a script which calls this at its top level. Python refuses to start
+        # processes from there, with a long traceback from each worker; the caller of the workers gets _UNSTARTED.
+        raise SystemExit(1)
+    waiting, deaths, unstarted = deque(items), Counter[int](), 0
     while waiting and not stop.asked:
         before = set(multiprocessing.active_children())
         # Workers start afresh: a fork would copy locks that other threads of this process may hold.
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(min(workers, len(waiting)), context, initializer=_begin_worker)
+        started = context.Event()
+        pool = ProcessPoolExecutor(min(workers, len(waiting)), context, initializer=_begin_worker, initargs=(started,))
         ended = False
         try:
             yield from _through(pool, do, waiting, workers, deaths, stop, tick)
@@ -81,6 +93,10 @@ def side_by_side(
                 for process in set(multiprocessing.active_children()) - before:
                     process.terminate()
             pool.shutdown(wait=ended, cancel_futures=True)
+        # Workers that die before they can take an item would die again for each of them.
+        unstarted = 0 if started.is_set() else unstarted + 1
+        if unstarted == _TRIES:
+            raise InputError(_UNSTARTED)
 
 
 def _through(
@@ -152,8 +168,9 @@ def _killed() -> InputError:
     )
 
 
-def _begin_worker() -> None:
+def _begin_worker(started: Event) -> None:
     """Leave Ctrl-C to the process that shares out, and end with it however it ends."""
+    started.set()
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
