@@ -17,12 +17,18 @@ fn header<H: Header>(kind: u8, words: &[u32]) -> H {
     H::unpack(packed)
 }
 
-fn packing_is_stable<H: Header>(kind: u8, words: &[u32]) {
-    let packed = header::<H>(kind, words).pack();
-    let again = H::unpack(packed);
-    assert_eq!(again.pack(), packed, "{again:?}");
-    assert!(usize::from(packed.kind & 0x0f) < H::KINDS.len() && H::KINDS.len() <= 16);
-    assert_eq!(again.concerns(), H::unpack(packed).concerns());
+fn packing_is_stable<P: Protocol>(kind: u8, words: &[u32]) {
+    let kinds = HeaderOf::<P>::KINDS;
+    let packed = header::<HeaderOf<P>>(kind, words).pack();
+    let again = HeaderOf::<P>::unpack(packed);
+    assert_eq!(again.pack(), packed, "{}: {again:?} is packed otherwise the second time", P::NAME);
+    assert!(
+        usize::from(packed.kind & 0x0f) < kinds.len(),
+        "{}: {again:?} has no name among {kinds:?}",
+        P::NAME
+    );
+    assert!(kinds.len() <= 16, "{}: {} packet types, and the kind has four bits", P::NAME, kinds.len());
+    assert_eq!(again.concerns(), HeaderOf::<P>::unpack(packed).concerns(), "{}", P::NAME);
 }
 
 /// A step: what happens, and words.
@@ -73,9 +79,11 @@ fn survives<P: Protocol>(config: &P::Config, steps: &[Step]) {
             }
         }
         delivered += drain(&mut host, now);
-        assert!(delivered <= arrived);
+        assert!(delivered <= arrived, "{} delivered {delivered} B of {arrived} B that arrived", P::NAME);
     }
-    host.open_flows(&mut |status| assert!(status.last_progress <= now));
+    host.open_flows(&mut |status| {
+        assert!(status.last_progress <= now, "{}: {status:?} is from after {now:?}", P::NAME);
+    });
 }
 
 proptest! {
@@ -84,7 +92,7 @@ proptest! {
     #[test]
     fn any_words_are_a_header_and_packing_it_is_stable(kind: u8, words: [u32; 27]) {
         for config in protocols() {
-            with_protocol!(&config, |_config: P| packing_is_stable::<HeaderOf<P>>(kind, &words));
+            with_protocol!(&config, |_config: P| packing_is_stable::<P>(kind, &words));
         }
     }
 

@@ -3,6 +3,7 @@
 //! themselves. `BLESS=1 cargo test -p pullnet-protocols --test registry wire` rewrites the file: review the difference.
 
 use pullnet_units::WireLen;
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -150,6 +151,21 @@ fn sealed(datagram: &[u8]) -> Vec<u8> {
     let long = switch::put_headers(&mut frame, &route(false), class, &bytes).unwrap();
     frame.truncate(long);
     frame
+}
+
+#[test]
+fn every_transport_has_a_number_of_its_own() {
+    let mut named = BTreeMap::<u8, &str>::new();
+    for_each_framed!(|P| {
+        let other = named.insert(P::NUMBER, P::NAME).unwrap_or(P::NAME);
+        let name = P::NAME;
+        assert_eq!(
+            other,
+            name,
+            "{other} and {name} have the same Framed::NUMBER, {}: change that of the new one",
+            P::NUMBER
+        );
+    });
 }
 
 #[test]
