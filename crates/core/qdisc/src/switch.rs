@@ -106,6 +106,11 @@ macro_rules! switches {
             }
         }
 
+        // A type that `lib.rs` does not export is an error here, and not only in the crates that use the macro below.
+        const _: () = {
+            $(#[allow(unused_imports, reason = "only its existence matters")] use crate::$variant as _;)+
+        };
+
         /// Calls `$body` with `$settings` bound to them and `$Q<P>` naming the discipline for packets `P`: how a
         /// driver turns the run-time choice into a compiled one.
         #[macro_export]
