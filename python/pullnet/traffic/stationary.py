@@ -60,9 +60,9 @@ MEANING = {
 """A sentence for each verdict."""
 
 INDEPENDENCE = (
-    "The p-values of fits (goodness of fit, likelihood ratio) take the samples for independent. With the memory seen "
-    "here they are too sure of themselves: n samples count for fewer. Fitted parameters and quantiles remain "
-    "consistent where the series is stationary."
+    "The p-values of fits (goodness of fit, likelihood ratio) take the samples for independent. Where a series is "
+    "worth fewer independent samples than it has, they are too sure of themselves. Fitted parameters and quantiles "
+    "remain consistent where the series is stationary."
 )
 """Consequence of the memory of a series for fits."""
 

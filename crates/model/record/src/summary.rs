@@ -46,11 +46,16 @@ pub struct Notice {
 
 impl Notice {
     /// Warns that percentiles cover only some of the flows.
-    fn unfinished(flows: FlowCounts) -> Option<Self> {
+    fn unfinished(flows: FlowCounts, ended: &str) -> Option<Self> {
         let open = flows.unfinished - flows.endless;
+        let remedy = match ended {
+            // The scenario waits for all flows already.
+            TIME_LIMIT => "raise limit, or find out what the open flows wait for",
+            _ => "run longer, or use until = \"all flows done\"",
+        };
         let message = format!(
             "{open} of {} flows were unfinished at the end: completion times and slowdowns are those of completed flows \
-             only, which are the short and lucky ones; run longer, or use until = \"all flows done\"",
+             only, which are the short and lucky ones; {remedy}",
             flows.started
         );
         let (place, setting) = Default::default();
@@ -313,6 +318,7 @@ impl Summary {
     pub fn of(record: &RunRecord, about: About, cost: Cost) -> Self {
         let window = record.window.1.since(record.window.0);
         let all: Vec<&FlowRow> = record.flows.iter().collect();
+        let ended = ended(record.complete, about.interrupted);
         Self {
             world: about.world,
             scenario: about.scenario,
@@ -321,10 +327,10 @@ impl Summary {
             version: about.version,
             fingerprint: format!("{:016x}", record.fingerprint),
             complete: record.complete,
-            ended: ended(record.complete, about.interrupted),
+            ended,
             simulated_us: Picos(record.simulated.0).as_micros_f64(),
             window_us: [record.window.0, record.window.1].map(|at| Picos(at.0).as_micros_f64()),
-            warnings: warnings(record, counts(&all), about.warnings, &about.silenced),
+            warnings: warnings(record, (counts(&all), ended), about.warnings, &about.silenced),
             flows: counts(&all),
             failures: failures(&all),
             fct_us: fct(&all),
@@ -355,14 +361,14 @@ impl Summary {
 /// The scenario's warnings and those about the result.
 fn warnings(
     record: &RunRecord,
-    flows: FlowCounts,
+    (flows, ended): (FlowCounts, &str),
     of_scenario: Vec<Notice>,
     silenced: &[&str],
 ) -> Vec<Notice> {
     let own = [
         Notice::deadlock(&record.deadlock),
         Notice::no_flows(flows),
-        Notice::unfinished(flows),
+        Notice::unfinished(flows, ended),
         Notice::empty_window(record),
         Notice::unknown_flow(record, flows),
     ];
@@ -375,11 +381,14 @@ fn stuck(record: &RunRecord, after: Picos) -> Vec<StuckSummary> {
     record.stuck.iter().filter(still).map(StuckSummary::from).collect()
 }
 
+/// [`Summary::ended`] of a run that waits for all flows and came to its `limit` before.
+const TIME_LIMIT: &str = "time limit";
+
 fn ended(complete: bool, interrupted: bool) -> &'static str {
     match (complete, interrupted) {
         (true, _) => "stated end",
         (false, true) => "interrupted",
-        (false, false) => "time limit",
+        (false, false) => TIME_LIMIT,
     }
 }
 

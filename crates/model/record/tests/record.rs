@@ -174,6 +174,18 @@ fn unfinished_flows_are_warned_of_unless_they_are_endless() {
 }
 
 #[test]
+fn a_run_that_waits_for_all_flows_is_not_advised_to_do_so() {
+    let flows = [record().flows, vec![open_flow()]].concat();
+    let told = |complete| {
+        let open = RunRecord { flows: flows.clone(), complete, ..record() };
+        let found = Summary::of(&open, About { interrupted: false, ..about() }, Cost::default());
+        found.warnings[0].message.clone()
+    };
+    assert!(told(true).ends_with("run longer, or use until = \"all flows done\""));
+    assert!(told(false).ends_with("raise limit, or find out what the open flows wait for"));
+}
+
+#[test]
 fn a_window_that_begins_after_the_run_is_warned_of() {
     let end = record().simulated;
     let record = RunRecord { window: (end, end), ..record() };
