@@ -19,6 +19,8 @@ CASES = [
     ("pullnet run --thr", "--threads"),
     ("pullnet completion fi", "fish"),
     ("pullnet run own-sc", "own-scenario.toml"),
+    ("pullnet reproduce ph", "phost"),
+    ("pullnet reproduce ndp/prop", "ndp/properties"),
 ]
 """The beginning of a line, and the word that completes it."""
 

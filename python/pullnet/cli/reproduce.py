@@ -9,6 +9,19 @@ from pullnet.cli.options import out_directory
 from pullnet.errors import InputError
 
 
+def _papers(incomplete: str) -> list[str]:
+    """Return the papers, and behind a slash the figures of one, that begin so."""
+    from pullnet.papers import model
+
+    name, slash, _ = incomplete.partition("/")
+    if not slash:
+        return [paper for paper in model.names() if paper.startswith(incomplete)]
+    if name not in model.names():
+        return []  # a folder of one's own: the shell completes files
+    figures = sorted({claim.figure for claim in model.load(name).claims})
+    return [found for figure in figures if (found := f"{name}/{figure}").startswith(incomplete)]
+
+
 def reproduce(
     what: Annotated[
         str | None,
@@ -17,6 +30,7 @@ def reproduce(
             help="A paper, or one figure of it; a folder with a paper.toml is one of your own. Without it, papers are "
             "listed with the number of their runs and the time that these take here.",
             show_default=False,
+            autocompletion=_papers,
         ),
     ] = None,
     everything: Annotated[
