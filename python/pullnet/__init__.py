@@ -14,8 +14,7 @@ from pullnet.errors import HostError, InputError, InternalError, NotRecordedErro
 from pullnet.results.result import ColumnInfo, Result, load
 from pullnet.results.summary import Notice, Summary
 from pullnet.results.waiting import hops, waits
-from pullnet.runs.capture import export_packets
-from pullnet.runs.export import export_flows, export_topology
+from pullnet.runs.export import export_flows, export_packets, export_topology
 from pullnet.runs.pool import Job, iter_many, run_many
 from pullnet.runs.runner import run
 from pullnet.runs.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema

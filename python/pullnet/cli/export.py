@@ -8,8 +8,7 @@ import typer
 from pullnet.cli.help import epilog
 from pullnet.cli.run import Settings
 from pullnet.results.result import load
-from pullnet.runs.capture import export_packets
-from pullnet.runs.export import export_flows, export_topology
+from pullnet.runs.export import export_flows, export_packets, export_topology
 
 export = typer.Typer(
     name="export",

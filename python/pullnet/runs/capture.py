@@ -4,19 +4,14 @@ A simulated packet has the addresses and lengths of a real one, and behind UDP a
 columns of the table `packets`; docs/how-to/wireshark.md has its layout. No host accepts or sends it.
 """
 
-import os
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pullnet.arguments import typed
+from pullnet._core import __version__
 from pullnet.errors import InputError
-from pullnet.files import whole
-from pullnet.results.columns import PACKETS
-from pullnet.results.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,35 +65,18 @@ _BLOCK = np.dtype(
 _ETHERNET, _IPV4, _UDP = 14, 20, 8
 
 
-@typed
-def export_packets(result: Result, path: "str | os.PathLike[str]") -> None:
-    """Write the packets of a run for Wireshark: a pcapng file with an interface for each host.
-
-    The run must have recorded packets (`probes.packets = true`). A packet is in the file twice: at the interface of the
-    host that sent it, and at that of the host that received it. Times are whole nanoseconds since the start.
-
-    Raises `NotRecordedError` without recorded packets, and `InputError` if the file cannot be written.
-    """
-    file = Path(path)
-    if file.suffix != ".pcapng":
-        ending = f"ending `{file.suffix}`" if file.suffix else "a file name without ending"
-        raise InputError(f"{path}: {ending} names no format; use .pcapng")
-    packets = result.needed("packets", PACKETS).sort("at_ps", maintain_order=True)
-    try:
-        with whole(file), file.open("wb") as out:
-            for part in _parts(packets, str(path)):
-                out.write(part)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}; choose another place") from None
-
-
-def _parts(packets: "pl.DataFrame", path: str) -> Iterator[bytes]:
+def parts(packets: "pl.DataFrame", path: str) -> Iterator[bytes]:
+    """Return the bytes of a capture of these packets, part by part. `path` names the file in errors."""
     here, there = packets["host"].to_numpy(), packets["peer"].to_numpy()
     most = int(max(here.max(initial=0), there.max(initial=0)))
     if most > _LAST_HOST:
         raise InputError(
             f"{path}: host {most} has no address in 10.0.0.0/8; the last one with an address is {_LAST_HOST}"
         )
+    return _written(packets, here)
+
+
+def _written(packets: "pl.DataFrame", here: Any) -> Iterator[bytes]:
     yield _section()
     hosts = np.unique(here)
     for host in hosts.tolist():
@@ -155,8 +133,6 @@ def _fill(frame: Any, packets: "pl.DataFrame", sent_length: Any) -> None:
 
 
 def _section() -> bytes:
-    from pullnet import __version__
-
     body = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + _option(4, f"pullnet {__version__}".encode()) + _option(0, b"")
     return _framed(0x0A0D0D0A, body)
 

@@ -1,14 +1,14 @@
-"""Topologies and flows as files that other simulators read, and pullnet reads back."""
+"""Topologies, flows and packets as files that other programs read; pullnet reads the first two back."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet.arguments import typed
 from pullnet.errors import InputError
 from pullnet.files import whole
-from pullnet.results.columns import FLOWS, HOSTS
+from pullnet.results.columns import FLOWS, HOSTS, PACKETS
 from pullnet.results.result import Result
 from pullnet.runs.scenario import Overrides, ScenarioSource, compiled
 
@@ -43,8 +43,7 @@ def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     file = Path(path)
     made = _FORMATS.get(file.suffix)
     if made is None:
-        ending = f"ending `{file.suffix}`" if file.suffix else "a file name without ending"
-        raise InputError(f"{path}: {ending} names no format; use {', '.join(_FORMATS)}")
+        raise _no_format(file, _FORMATS)
     flows = result.needed("flows", FLOWS)
     several = flows.filter(flows["senders"] > 1)
     if not several.is_empty():
@@ -56,6 +55,30 @@ def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
         )
     hosts = result.needed("hosts", HOSTS).height
     _write(file, "\n".join(made(flows.sort("start_ps", "flow"), hosts, str(path))) + "\n")
+
+
+@typed
+def export_packets(result: Result, path: "str | os.PathLike[str]") -> None:
+    """Write the packets of a run for Wireshark: a pcapng file with an interface for each host.
+
+    The run must have recorded packets (`probes.packets = true`). A packet is in the file twice: at the interface of the
+    host that sent it, and at that of the host that received it. Times are whole nanoseconds since the start.
+
+    Raises `NotRecordedError` without recorded packets, and `InputError` if the file cannot be written.
+    """
+    file = Path(path)
+    if file.suffix != ".pcapng":
+        raise _no_format(file, [".pcapng"])
+    packets = result.needed("packets", PACKETS).sort("at_ps", maintain_order=True)
+    # numpy takes as much memory as a small run, which most commands do without.
+    from pullnet.runs.capture import parts
+
+    _write(file, parts(packets, str(path)))
+
+
+def _no_format(file: Path, formats: Iterable[str]) -> InputError:
+    ending = f"ending `{file.suffix}`" if file.suffix else "a file name without ending"
+    return InputError(f"{file}: {ending} names no format; use {', '.join(formats)}")
 
 
 def _list(flows: "pl.DataFrame", _hosts: int, _path: str) -> Iterator[str]:
@@ -100,9 +123,10 @@ def _hpcc(flows: "pl.DataFrame", _hosts: int, path: str) -> Iterator[str]:
 _FORMATS: dict[str, Callable[["pl.DataFrame", int, str], Iterator[str]]] = {".csv": _list, ".cm": _htsim, ".txt": _hpcc}
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path, content: str | Iterator[bytes]) -> None:
+    parts = [content.encode()] if isinstance(content, str) else content
     try:
-        with whole(file):
-            file.write_text(text, encoding="utf-8")
+        with whole(file), file.open("wb") as out:
+            out.writelines(parts)
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}; choose another place") from None
