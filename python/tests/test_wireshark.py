@@ -176,20 +176,32 @@ def test_encrypted_packets_show_their_headers(tmp_path: Path) -> None:
 
 
 @needs_tshark
-def test_an_answer_and_its_packet_name_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("port", [61199, 7777])
+@pytest.mark.parametrize("name", ["data", "data over IPv6"])
+def test_an_answer_and_its_packet_name_each_other(tmp_path: Path, port: int, name: str) -> None:
     by_name = {one["name"]: bytes.fromhex(one["frame"]) for one in vectors("wire")}
-    # Vectors all go one way: exchange the addresses of the answer, and its check with them.
-    found = fields(capture(tmp_path / "talk.pcap", [by_name["data"], exchanged(by_name["ack"])]), "-2")
+    data = by_name[name]
+    header = 54 if name.endswith("IPv6") else 34
+    # Vectors all go one way: the answer goes back, with an ACK's header behind the same IP.
+    ack = data[: header + 8] + by_name["ack"][42:]
+    frames = [at_port(data, header, port), at_port(exchanged(ack, header), header, port)]
+    found = fields(capture(tmp_path / "talk.pcap", frames), "-2")
     assert (found[0]["acked_in"], found[1]["acks_frame"]) == ("2", "1")
-    assert float(found[1]["answer_time"]) == pytest.approx(0.001)
+    assert found[1]["answer_time"] == "0.001000000"
+    assert [one["check_status"] for one in found] == ["right", "right"]
 
 
-def exchanged(frame: bytes) -> bytes:
-    """An IPv4 frame with its addresses exchanged and the header check that belongs to them."""
-    turned = bytearray(frame)
-    turned[26:30], turned[30:34] = frame[30:34], frame[26:30]
-    turned[70:74] = crc32c(bytes(turned[26:34] + turned[42:70])).to_bytes(4, "big")
-    return bytes(turned)
+def at_port(frame: bytes, header: int, port: int) -> bytes:
+    return frame[: header + 2] + port.to_bytes(2, "big") + frame[header + 4 :]
+
+
+def exchanged(frame: bytes, header: int) -> bytes:
+    """A frame whose IP header ends at `header`, with its addresses exchanged and the check that belongs to them."""
+    long = 16 if header == 54 else 4
+    source, target = frame[header - 2 * long : header - long], frame[header - long : header]
+    body = frame[header + 8 :]
+    check = crc32c(target + source + body[:28]).to_bytes(4, "big")
+    return frame[: header - 2 * long] + target + source + frame[header : header + 8] + body[:28] + check + body[32:]
 
 
 def crc32c(data: bytes) -> int:

@@ -1,7 +1,7 @@
--- Wireshark dissector for the packets that pullnet sends: NDP (versions 2 and 4 of the header) and the transports that share
--- version 3. The format is specified in docs/wire.md.
+-- Wireshark dissector for the packets of pullnet: NDP (versions 2 and 4 of the header), the transports that share version 3
+-- (docs/wire.md), and simulated packets (docs/how-to/wireshark.md).
 --
--- `pullnet wireshark --install` copies this file to the folder of personal plugins. Wireshark 4.0 or newer (Lua 5.2 to 5.4).
+-- `pullnet wireshark` copies this file to the folder of personal plugins. Wireshark 4.0 or newer (Lua 5.2 to 5.4).
 
 set_plugin_info({ version = "1.0.0", author = "pullnet", description = "Data-centre transports of pullnet" })
 
@@ -325,7 +325,7 @@ local services = DissectorTable.new("pullnet.service", "pullnet service", ftypes
 
 -- Fields of the layers below.
 local below = {}
-for _, name in ipairs({ "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "ip.dsfield.dscp", "ipv6.tclass.dscp", "udp.srcport", "udp.dstport" }) do
+for _, name in ipairs({ "ip.dsfield.dscp", "ipv6.tclass.dscp", "udp.srcport" }) do
     below[name] = Field.new(name)
 end
 
@@ -335,18 +335,36 @@ local function innermost(name)
     return values[#values]
 end
 
-local function addresses()
-    local source, target = innermost("ip.src"), innermost("ip.dst")
-    if not source then
-        source, target = innermost("ipv6.src"), innermost("ipv6.dst")
+-- Bytes of an IP address from its text, or nil: the first pass over a capture has no fields that hold them.
+local function address_bytes(text)
+    local four = { text:match("^(%d+)%.(%d+)%.(%d+)%.(%d+)$") }
+    if #four == 4 then return string.char(table.unpack(four)) end
+    if not text:find(":", 1, true) then return nil end
+    local function groups(part)
+        local bytes = {}
+        for group in part:gmatch("%x+") do
+            local value = tonumber(group, 16)
+            bytes[#bytes + 1] = string.char(math.floor(value / 256), value % 256)
+        end
+        return table.concat(bytes)
     end
-    if not source or not target then return nil end
-    return source.range:raw(), target.range:raw()
+    local before, behind = text:match("^(.-)::(.*)$")
+    if not before then return groups(text) end
+    before, behind = groups(before), groups(behind)
+    return before .. string.rep("\0", 16 - #before - #behind) .. behind
 end
 
+local function addresses(pinfo)
+    local source, target = address_bytes(tostring(pinfo.net_src)), address_bytes(tostring(pinfo.net_dst))
+    if not source or not target then return nil end
+    return source, target
+end
+
+-- The mark, or nil where the DSCP is not known: the first pass over a capture has no fields.
 local function mark()
     local dscp = innermost("ip.dsfield.dscp") or innermost("ipv6.tclass.dscp")
-    dscp = dscp and dscp.value or 0
+    if not dscp then return nil end
+    dscp = dscp.value
     local prefs = pullnet.prefs
     if dscp == prefs.control then return "control" end
     if dscp == prefs.trimmed then return "trimmed" end
@@ -368,7 +386,7 @@ end
 -- Remembers a data packet, and finds the one that an answer names. Connection and number are those of the data.
 local function remember(pinfo, from, to, connection, number)
     if not pinfo.visited then
-        sent[from .. to .. connection .. ":" .. number] = { frame = pinfo.number, time = pinfo.abs_ts }
+        sent[from .. to .. connection .. ":" .. number] = { frame = pinfo.number, time = pinfo.rel_ts }
     end
 end
 
@@ -376,7 +394,7 @@ local function answer(pinfo, from, to, connection, number)
     if pinfo.visited then return end
     local data = sent[to .. from .. connection .. ":" .. number]
     if not data then return end
-    answers[pinfo.number] = { frame = data.frame, time = pinfo.abs_ts - data.time }
+    answers[pinfo.number] = { frame = data.frame, time = pinfo.rel_ts - data.time }
     answered_in[data.frame] = answered_in[data.frame] or pinfo.number
 end
 
@@ -384,8 +402,9 @@ local function add_links(pinfo, tree)
     local of = answers[pinfo.number]
     if of then
         tree:add(fields.acks_frame, of.frame):set_generated()
-        local seconds = math.floor(of.time)
-        tree:add(fields.answer_time, NSTime.new(seconds, math.floor((of.time - seconds) * 1e9 + 0.5))):set_generated()
+        local nanoseconds = math.floor(of.time * 1e9 + 0.5)
+        local seconds = math.floor(nanoseconds / 1e9)
+        tree:add(fields.answer_time, NSTime.new(seconds, nanoseconds - seconds * 1e9)):set_generated()
     end
     if answered_in[pinfo.number] then
         tree:add(fields.acked_in, answered_in[pinfo.number]):set_generated()
@@ -540,8 +559,8 @@ end
 -- A packet
 
 -- The header's check: carried, expected, and whether the addresses had to be exchanged. Nil without addresses below.
-local function header_check(tvb, version)
-    local source, target = addresses()
+local function header_check(tvb, pinfo, version)
+    local source, target = addresses(pinfo)
     if not source then return nil end
     local covered = tvb(0, 28):raw()
     if version == SHARED then covered = covered .. tvb(32, 4 * tvb(14, 1):uint()):raw() end
@@ -572,17 +591,17 @@ local function header_length(tvb)
 end
 
 -- Whether a datagram is a packet of ours. Versions 2 and 3 have a check of 32 bits; version 4 has a fixed form only.
-local function is_ours(tvb)
+local function is_ours(tvb, pinfo)
     local length = header_length(tvb)
     if not length then return false end
     local version, kind, flags = rshift(tvb(0, 1):uint(), 4), band(tvb(0, 1):uint(), 0x0F), tvb(1, 1):uint()
     if version == SEALED then
         local known = mark()
-        return NDP_FLAGS[kind] ~= nil and band(flags, 0xFF - NDP_FLAGS[kind]) == 0 and not known:find("^other")
+        return NDP_FLAGS[kind] ~= nil and band(flags, 0xFF - NDP_FLAGS[kind]) == 0 and not (known and known:find("^other"))
     end
     if version == SIMULATED then return FATES[kind] ~= nil and simulated_kind(tvb):match("^[a-z-]+$") ~= nil end
     if version == SHARED and not TRANSPORTS[tvb(16, 1):uint()] then return false end
-    local carried, expected = header_check(tvb, version)
+    local carried, expected = header_check(tvb, pinfo, version)
     return carried ~= nil and carried == expected
 end
 
@@ -673,13 +692,12 @@ function pullnet.dissector(tvb, pinfo, top)
     local name
     if version == SHARED then name = shared and shared.name else name = NDP_TYPES[kind] end
     if name then tree:add(fields.kind, tvb(0, 1), name):set_generated() end
-    tree:add(fields.mark, marked):set_generated()
+    if marked then tree:add(fields.mark, marked):set_generated() end
 
     local carried, expected, exchanged
-    if version ~= SEALED then carried, expected, exchanged = header_check(tvb, version) end
+    if version ~= SEALED then carried, expected, exchanged = header_check(tvb, pinfo, version) end
     local returned = exchanged or marked == "returned"
-    local source, target = addresses()
-    local from, to = source or "", target or ""
+    local from, to = tostring(pinfo.net_src), tostring(pinfo.net_dst)
     if returned then from, to = to, from end
     local label = innermost("udp.srcport")
     if label and label.value >= FIRST_PATH_PORT and not returned then
@@ -740,7 +758,7 @@ function pullnet.dissector(tvb, pinfo, top)
 end
 
 local function heuristic(tvb, pinfo, tree)
-    if not is_ours(tvb) then return false end
+    if not is_ours(tvb, pinfo) then return false end
     pullnet.dissector(tvb, pinfo, tree)
     return true
 end
