@@ -1,15 +1,18 @@
 """The dissector for Wireshark reads every vector of the wire format as the hosts do."""
 
 import json
+import re
 import shutil
 import struct
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import pullnet
+from pullnet.runs.capture import parts as capture_parts
 
 from .conftest import COMMAND
 
@@ -131,6 +134,27 @@ def test_a_wrong_header_check_is_an_error(tmp_path: Path) -> None:
         assert right in mine["check_status"], mine
     other = [frame[:36] + (7000).to_bytes(2, "big") + frame[38:] for frame in frames]
     assert fields(capture(tmp_path / "other.pcap", other)) == [{}] * len(other)
+
+
+@needs_tshark
+def test_what_hosts_refuse_by_its_form_is_an_error(tmp_path: Path) -> None:
+    listed = [one for one in vectors("wire") if re.match(r"byte (1[2-9]|1):", one["is"].get("refused", ""))]
+    file = capture(tmp_path / "form.pcap", [bytes.fromhex(one["frame"]) for one in listed])
+    shown = tshark(file, "-Y", "pullnet.expert.format").splitlines()
+    assert len(shown) == len(listed) >= 2
+    accepted = [bytes.fromhex(one["frame"]) for one in vectors("wire") if "refused" not in one["is"]]
+    assert tshark(capture(tmp_path / "right.pcap", accepted), "-Y", "pullnet.expert.format") == ""
+
+
+@needs_tshark
+def test_other_protocols_are_not_taken_for_encrypted_packets(tmp_path: Path) -> None:
+    sealed = bytes.fromhex(vectors("sealed")[0]["frame"])
+    assert len(tshark(capture(tmp_path / "ours.pcap", [at_port(sealed, 34, 7777)]), "-Y", "pullnet").splitlines()) == 1
+    # A QUIC packet may begin with the same byte; its flags and zeros are not those of a packet of ours.
+    others = [sealed[:43] + bytes([flags]) + sealed[44:] for flags in (0x08, 0x40, 0x80)]
+    others.append(sealed[:42] + b"\x40\x00" + bytes(range(1, 100)))
+    for frame in others:
+        assert tshark(capture(tmp_path / "other.pcap", [at_port(frame, 34, 7777)]), "-Y", "pullnet") == ""
 
 
 @needs_tshark
@@ -286,6 +310,18 @@ def test_simulated_packets_are_those_of_the_table(tmp_path: Path, kind: str, swi
         ]
     if kind == "ndp":
         assert rows.filter(fate="trimmed").height > 10
+
+
+@needs_tshark
+def test_only_paths_that_have_a_source_port_are_shown(tmp_path: Path) -> None:
+    scenario = tmp_path / "small.toml"
+    scenario.write_text(SIMULATED.replace("KIND", "ndp").replace("SWITCH", "trim"), encoding="utf-8")
+    row = pullnet.run(scenario).packets.filter(direction="sent").head(1)
+    paths = [0, 12_047, 16_383, 16_384, 65_535]  # the second has the home port for a source port
+    rows = pl.concat([row.with_columns(path=pl.lit(path, row["path"].dtype)) for path in paths])
+    (tmp_path / "paths.pcapng").write_bytes(b"".join(capture_parts(rows, "paths.pcapng")))
+    shown = tshark(tmp_path / "paths.pcapng", "-T", "fields", "-e", "pullnet.path").splitlines()
+    assert shown == ["0", "12047", "16383", "", ""]
 
 
 def test_packets_that_were_not_recorded_are_not_exported(tmp_path: Path) -> None:

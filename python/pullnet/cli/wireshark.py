@@ -13,6 +13,7 @@ import typer
 
 from pullnet.cli.help import epilog
 from pullnet.errors import InputError
+from pullnet.files import whole
 
 EPILOG = epilog(
     "pullnet wireshark",
@@ -38,7 +39,8 @@ def wireshark(
     file = (folder or _personal_plugins()) / "pullnet.lua"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(dissector(), encoding="utf-8")
+        with whole(file):
+            file.write_text(dissector(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}; name another folder") from None
     typer.echo(f"{file} written")

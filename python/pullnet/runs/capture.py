@@ -21,6 +21,9 @@ _SIMULATED = 0xF0
 _FATES = {"whole": 0, "trimmed": 1, "returned": 2}
 _HOME_PORT = 61199
 _FIRST_PATH_PORT = 49152
+_NO_PATH = 0xFFFF
+_NO_PATH_PORT = _FIRST_PATH_PORT - 1
+"""Source port where the path is not known, or is above the last label of the wire format."""
 _NETWORK = 10 << 24
 """Host 0 has address 10.0.0.1, host 1 has 10.0.0.2, and so on."""
 _LAST_HOST = 2**24 - 2
@@ -122,8 +125,8 @@ def _fill(frame: Any, packets: "pl.DataFrame", sent_length: Any) -> None:
         total = (total >> 16) + (total & 0xFFFF)
     words[:, 5] = total ^ 0xFFFF
     # The path is known where the packet was sent, and is the source port as on the wire.
-    path = packets["path"].fill_null(0).to_numpy().astype(np.uint32) % (65536 - _FIRST_PATH_PORT)
-    frame["source_port"] = np.where(packets["path"].is_null().to_numpy(), _HOME_PORT, path + _FIRST_PATH_PORT)
+    source_port = packets["path"].fill_null(_NO_PATH).to_numpy().astype(np.uint32) + _FIRST_PATH_PORT
+    frame["source_port"] = np.where(source_port > 0xFFFF, _NO_PATH_PORT, source_port)
     frame["destination_port"] = _HOME_PORT
     frame["udp_length"] = length - _IPV4
     frame["version"] = _SIMULATED + packets["fate"].replace_strict(_FATES, default=0).to_numpy()

@@ -70,8 +70,7 @@ def side_by_side(
 
     After a request to stop, begins nothing new and finishes the items under way. If a process is killed, the items
     under way are begun again, one at a time: any of them may be the cause. An item whose process is killed three
-    times while no other item is under way is given up. If none can
-    start, raises `InputError`.
+    times while no other item is under way is given up. Raises `InputError` if no process can start.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         # This process is a worker that imports a script which calls this at its top level. Python refuses to start

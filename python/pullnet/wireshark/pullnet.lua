@@ -50,7 +50,7 @@ local NDP, SHARED, SEALED, SIMULATED = 2, 3, 4, 15
 local VERSIONS = { [NDP] = "NDP", [SHARED] = "other transports", [SEALED] = "NDP under a key", [SIMULATED] = "simulated" }
 local HEADER = { [NDP] = 32, [SHARED] = 32, [SEALED] = 64, [SIMULATED] = 22 }
 local CHECK, AUTHENTICATOR = 4, 16
-local FIRST_PATH_PORT = 49152
+local FIRST_PATH_PORT, HOME_PORT = 49152, 61199
 
 local NDP_TYPES = { [0] = "DATA", "ACK", "NACK", "PULL", "PROBE", "RESET", "HELLO", "COOKIE" }
 local DATA, ACK, NACK, PULL, PROBE, RESET, HELLO, COOKIE = 0, 1, 2, 3, 4, 5, 6, 7
@@ -75,6 +75,7 @@ local function word(number, name, shift, bits)
 end
 
 local NUMBER = word(1, "number")
+
 local function grants(first, last)
     local slots = {}
     for slot = first, last do
@@ -199,7 +200,7 @@ local KINDS = {
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Settings
 
-pullnet.prefs.port = Pref.uint("Home port", 61199, "UDP port whose packets are taken for pullnet's even if their check is wrong")
+pullnet.prefs.port = Pref.uint("Home port", HOME_PORT, "UDP port whose packets are taken for pullnet's even if their check is wrong")
 pullnet.prefs.data = Pref.uint("DSCP of data", 3, "Low three bits of the DSCP of data packets that may be trimmed")
 pullnet.prefs.control = Pref.uint("DSCP of control", 11, "DSCP of control packets")
 pullnet.prefs.trimmed = Pref.uint("DSCP of trimmed packets", 7, "DSCP that a switch writes when it trims a packet")
@@ -383,16 +384,21 @@ function pullnet.init()
     sent, answers, answered_in = {}, {}, {}
 end
 
+-- Hosts, connection and number of a data packet.
+local function key(from, to, connection, number)
+    return table.concat({ from, to, connection, number }, " ")
+end
+
 -- Remembers a data packet, and finds the one that an answer names. Connection and number are those of the data.
 local function remember(pinfo, from, to, connection, number)
     if not pinfo.visited then
-        sent[from .. to .. connection .. ":" .. number] = { frame = pinfo.number, time = pinfo.rel_ts }
+        sent[key(from, to, connection, number)] = { frame = pinfo.number, time = pinfo.rel_ts }
     end
 end
 
 local function answer(pinfo, from, to, connection, number)
     if pinfo.visited then return end
-    local data = sent[to .. from .. connection .. ":" .. number]
+    local data = sent[key(to, from, connection, number)]
     if not data then return end
     answers[pinfo.number] = { frame = data.frame, time = pinfo.rel_ts - data.time }
     answered_in[data.frame] = answered_in[data.frame] or pinfo.number
@@ -429,10 +435,38 @@ end
 local NDP_FLAG_NAMES = { [0x01] = "SYN", [0x02] = "LAST", [0x04] = "PULLED", [0x08] = "PULL", [0x10] = "SENDER", [0x20] = "AGAIN" }
 local FLAG_FIELDS = { { 0x01, "syn" }, { 0x02, "last" }, { 0x04, "pulled" }, { 0x08, "carries_pull" }, { 0x10, "from_sender" }, { 0x20, "again" } }
 
+-- Bytes that are 0 in a packet of each type: first and last.
+local ZEROS = {
+    [DATA] = {},
+    [ACK] = {},
+    [NACK] = { { 16, 19 } },
+    [PULL] = { { 12, 19 } },
+    [PROBE] = { { 12, 19 } },
+    [RESET] = { { 8, 11 }, { 13, 19 } },
+    [HELLO] = { { 4, 19 } },
+    [COOKIE] = { { 4, 7 }, { 16, 16 } },
+}
+
+-- What no host writes in the first 28 bytes of a header of NDP, or nil.
+local function format_fault(tvb, kind, flags)
+    if band(flags, 0xFF - NDP_FLAGS[kind]) ~= 0 then return NDP_TYPES[kind] .. " has no such flags" end
+    local zeros = { table.unpack(ZEROS[kind]) }
+    if kind == DATA and band(flags, 0x01) == 0 then zeros[#zeros + 1] = { 17, 19 } end
+    if (kind == ACK or kind == NACK) and band(flags, 0x08) == 0 then zeros[#zeros + 1] = { 12, 15 } end
+    for _, range in ipairs(zeros) do
+        for at = range[1], range[2] do
+            if tvb(at, 1):uint() ~= 0 then return "byte " .. at .. " of " .. NDP_TYPES[kind] .. " is 0" end
+        end
+    end
+    return nil
+end
+
 -- The header of NDP; returns what the Info column says of it.
 local function ndp_header(tvb, pinfo, tree, kind, flags, from, to)
     local connection = tvb(4, 4):uint()
     local about = { NDP_TYPES[kind] }
+    local fault = format_fault(tvb, kind, flags)
+    if fault then tree:add_proto_expert_info(experts.format, "Hosts refuse it: " .. fault) end
     local flag_tree = tree:add(fields.flags, tvb(1, 1))
     for _, of in ipairs(FLAG_FIELDS) do
         if band(NDP_FLAGS[kind], of[1]) ~= 0 then flag_tree:add(fields[of[2]], tvb(1, 1)) end
@@ -467,7 +501,7 @@ local function ndp_header(tvb, pinfo, tree, kind, flags, from, to)
             for bit = 0, 31 do
                 if band(rshift(also, bit), 1) == 1 and number > bit then
                     count = count + 1
-                    local data = sent[to .. from .. connection .. ":" .. (number - bit - 1)]
+                    local data = sent[key(to, from, connection, number - bit - 1)]
                     if data and not pinfo.visited then
                         answered_in[data.frame] = answered_in[data.frame] or pinfo.number
                     end
@@ -597,9 +631,9 @@ local function is_ours(tvb, pinfo)
     local version, kind, flags = rshift(tvb(0, 1):uint(), 4), band(tvb(0, 1):uint(), 0x0F), tvb(1, 1):uint()
     if version == SEALED then
         local known = mark()
-        return NDP_FLAGS[kind] ~= nil and band(flags, 0xFF - NDP_FLAGS[kind]) == 0 and not (known and known:find("^other"))
+        return NDP_TYPES[kind] ~= nil and not format_fault(tvb, kind, flags) and not (known and known:find("^other"))
     end
-    if version == SIMULATED then return FATES[kind] ~= nil and simulated_kind(tvb):match("^[a-z-]+$") ~= nil end
+    if version == SIMULATED then return FATES[kind] ~= nil and pinfo.dst_port == HOME_PORT end
     if version == SHARED and not TRANSPORTS[tvb(16, 1):uint()] then return false end
     local carried, expected = header_check(tvb, pinfo, version)
     return carried ~= nil and carried == expected
@@ -657,7 +691,7 @@ local function simulated(tvb, pinfo, tree)
     tree:add(fields.number, tvb(14, 4))
     tree:add(fields.extra, tvb(18, 4))
     local label = innermost("udp.srcport")
-    if label and label.value ~= pullnet.prefs.port and label.value >= FIRST_PATH_PORT then
+    if label and label.value >= FIRST_PATH_PORT then
         tree:add(fields.path, label.value - FIRST_PATH_PORT):set_generated()
     end
     local about = string.format("%s flow=%d number=%d", kind, tvb(10, 4):uint(), tvb(14, 4):uint())

@@ -189,7 +189,7 @@ fn a_first_window_is_not_above_the_largest_one() {
         assert_eq!((found.name, found.setting.as_str()), ("unused_setting", "transport.initial_window"));
         assert!(found.message.contains("is the largest window; use at most that"), "{}", found.message);
     }
-    // A default is nobody's wish.
+    // Defaults are not warned of.
     let small = "{ kind = \"tcp\", receive_window = \"4 packets\" }";
     assert_eq!(warned(&[("transport", small), ("switch", "{ kind = \"drop-tail\" }")]), []);
 }
