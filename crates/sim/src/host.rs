@@ -219,6 +219,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             } else if at == arrival {
                 self.arrive(cx, at);
                 arrival = self.next_arrival(cx.env.window);
+                continue;
             } else {
                 self.start(cx, at);
             }
@@ -300,10 +301,16 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if data {
             self.count_arrival(cx, &packet);
         } else if let Some(signal) = packet.as_signal() {
+            self.line.obey(signal, now);
             // The link polls the transport again after every input.
-            return self.line.obey(signal, now);
+            return self.after_input(cx, now);
         }
+        let taken = self.counts.data_taken;
         self.transport.handle(now, received(&packet, paths));
+        self.after_input(cx, now);
+        if data && packet.fate() == Fate::Whole && self.counts.data_taken == taken {
+            self.count_surplus(cx, &packet);
+        }
     }
 
     /// Counts a data packet that has arrived, or was returned, from the latest host that sent data.

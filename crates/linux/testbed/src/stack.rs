@@ -125,11 +125,13 @@ impl<P: Framed> Stack<P> {
         let Some(peer) = site.host(arrived.route.from) else { return self.refused += 1 };
         let from = site.addr(peer);
         let received = arrived.received(from, site.paths(from, self.addr));
-        if let Some(packet) = P::data(&arrived.header) {
+        let data = P::data(&arrived.header);
+        let whole = data.filter(|_| received.fate == Fate::Whole);
+        if data.is_some() {
             self.count(site, from, received.fate);
-            if received.fate == Fate::Whole {
-                self.check(site, packet, arrived.payload);
-            }
+        }
+        if let Some(packet) = whole {
+            self.check(site, packet, arrived.payload);
         }
         if self.watches.any(Watches::RECEIVED) {
             let packed = received.map(Header::pack);
@@ -137,7 +139,11 @@ impl<P: Framed> Stack<P> {
             let packet = packet_received(now, (self.host, peer), kind, &packed);
             self.log.recorded.note(&Seen::Packet(packet));
         }
+        let taken = self.counts.data_taken;
         self.handle(now, site, received);
+        if let Some((conn, _)) = whole.filter(|_| self.counts.data_taken == taken) {
+            self.log.count_surplus(flow_of(conn));
+        }
     }
 
     fn handle(&mut self, now: Instant, site: &Site<P>, received: Received<HeaderOf<P>>) {
@@ -212,6 +218,7 @@ impl<P: Framed> Stack<P> {
             }
             Event::Delivered { slot, bytes, .. } => {
                 let bytes = bytes.into();
+                self.counts.data_taken += 1;
                 let counts = self.incoming.deliver(now, slot, bytes, site.scenario.measure);
                 self.counts.delivered_in_window += counts;
                 if let Some(flow) = self.incoming.flow(slot) {

@@ -45,6 +45,9 @@ pub struct FlowRow {
     pub unexplained: u32,
     /// Packets of the flow lost on links or dropped by switches, including control packets of both directions.
     pub lost: u32,
+    /// Data packets that arrived whole and that the receiver did not need: copies of what it had, or symbols beyond those that
+    /// decode.
+    pub surplus: u32,
 }
 
 /// One host.

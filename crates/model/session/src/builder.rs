@@ -192,6 +192,11 @@ impl RecordBuilder {
             Some(Hops::Of(numbers)) => numbers.beyond(prepared),
             Some(Hops::Every(_)) | None => None,
         };
+        for (flow, packets) in &self.log.surplus {
+            if let Some(row) = self.director.flows.get_mut(flow.index()) {
+                row.surplus = *packets;
+            }
+        }
         self.number_flows();
         let Self { scenario, director, now, mut log, .. } = self;
         self.totals.packets.data_unique = unique(&scenario, &director.flows);

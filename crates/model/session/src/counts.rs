@@ -1,5 +1,7 @@
 //! Counts and records of hosts.
 
+use std::collections::BTreeMap;
+
 use pullnet_probes::Recorded;
 use pullnet_units::{FlowId, PacketSeq};
 
@@ -12,6 +14,8 @@ pub struct HostCounts {
     pub retransmitted: u64,
     /// Data packets that arrived whole.
     pub data_delivered: u64,
+    /// Of these, packets that the receiver needed.
+    pub data_taken: u64,
     /// Headers of trimmed packets that arrived.
     pub headers_delivered: u64,
     /// Headers that came back to their sender.
@@ -44,6 +48,8 @@ pub struct HostLog {
     pub recorded: Recorded,
     /// Retransmission timers that ran out: flow and packet.
     pub timed_out: Vec<(FlowId, PacketSeq)>,
+    /// By flow: data packets that arrived whole and that the receiver did not need.
+    pub surplus: BTreeMap<FlowId, u32>,
 }
 
 impl HostLog {
@@ -57,5 +63,13 @@ impl HostLog {
         self.shares.append(&mut other.shares);
         self.recorded.append(other.recorded);
         self.timed_out.append(&mut other.timed_out);
+        for (flow, packets) in other.surplus {
+            *self.surplus.entry(flow).or_default() += packets;
+        }
+    }
+
+    /// Counts a data packet of `flow` that the receiver did not need.
+    pub fn count_surplus(&mut self, flow: FlowId) {
+        *self.surplus.entry(flow).or_default() += 1;
     }
 }

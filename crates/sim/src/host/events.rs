@@ -8,6 +8,7 @@ use pullnet_workload::Cue;
 
 use super::{Host, HostContext};
 use crate::network::Network;
+use crate::packet::Packet;
 use crate::stack::Stack;
 
 /// Whether flow `flow` is one to a receiver of a group to whom no working path leads at `now`.
@@ -115,6 +116,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let incoming = &mut self.incoming[slot as usize];
         self.fingerprint.add(now, u64::from(incoming.flow.get()) << 32 | bytes, 4);
         incoming.delivered += bytes;
+        self.counts.data_taken += 1;
         let (from, to) = cx.env.net.measure;
         if from <= now && now < to {
             incoming.in_window += bytes;
@@ -123,6 +125,15 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if cx.env.net.records_delivery {
             self.record_delivery(cx, now, slot, bytes);
         }
+    }
+
+    /// Counts a whole data packet that the transport has handled without taking it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn count_surplus(&self, cx: &mut HostContext<'_, W>, packet: &Packet<W>) {
+        let Some((conn, _)) = cx.env.net.headers.about(packet.packed()) else { return };
+        let groups = cx.env.net.groups.as_ref();
+        cx.log.count_surplus(groups.map_or(flow_of(conn), |groups| groups.row(flow_of(conn), self.id)));
     }
 
     /// Records payload that has arrived.

@@ -84,7 +84,15 @@ pub fn one_run(scenario: &Scenario, record: &RunRecord) -> Verdict {
 
 fn packets_are_conserved(scenario: &Scenario, record: &RunRecord) -> Verdict {
     let t = &record.totals.packets;
-    ensure!(t.data_unique <= t.data_delivered, "more packets are taken than arrive");
+    let surplus: u64 = record.flows.iter().map(|flow| u64::from(flow.surplus)).sum();
+    let taken = t.data_delivered - surplus;
+    ensure!(t.data_unique <= taken, "more packets are taken than arrive: {surplus} too many, {t:?}");
+    // A code needs more symbols than there is payload.
+    let coded = scenario
+        .transports
+        .iter()
+        .any(|carried| matches!(carried.config, ProtocolConfig::Scdp(_) | ProtocolConfig::Polyraptor(_)));
+    ensure!(coded || t.data_unique == taken, "{surplus} packets are not the copies: {t:?}");
     let found = t.data_delivered + t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost;
     ensure!(t.data_sent + t.copied == found + t.in_flight, "packets sent are not packets found: {t:?}");
     let headers = t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost + t.in_flight;

@@ -232,11 +232,13 @@ fn first_copies_are_counted_apart() {
     assert_eq!(totals.packets.data_unique, 100);
     assert!(totals.packets.data_delivered >= totals.packets.data_unique && totals.packets.retransmitted > 0);
     let doubled =
-        simulate(&compiled(&text, &[("transport.timeout", "20 us"), ("transport.piggyback", "false")]), 1)
-            .totals;
-    assert_eq!(doubled.packets.data_unique, 100);
+        simulate(&compiled(&text, &[("transport.timeout", "20 us"), ("transport.piggyback", "false")]), 1);
+    let packets = &doubled.totals.packets;
+    assert_eq!(packets.data_unique, 100);
     assert!(
-        doubled.packets.data_delivered > doubled.packets.data_unique,
+        packets.data_delivered > packets.data_unique,
         "a timeout below the round trip sends packets twice"
     );
+    let surplus: u64 = doubled.flows.iter().map(|flow| u64::from(flow.surplus)).sum();
+    assert_eq!(surplus, packets.data_delivered - packets.data_unique);
 }

@@ -17,7 +17,9 @@ PAYLOAD = 1436 / 1500
 
 
 def session_table(run: Run, tag: str) -> pl.DataFrame:
-    """One row per session: payload, packets sent beside those needed, and goodput in Gb/s, 0 if it has not ended."""
+    """One row per session: payload, repair symbols, symbols that receivers did not need, and goodput in Gb/s, 0 if it
+    has not ended.
+    """
     flows = run.result.flows.filter(pl.col("tag") == tag)
     # Every receiver of a write gets all the payload; every sender of a read has a part of it.
     payload = pl.col("size_bytes").max() if tag == "replicate" else pl.col("size_bytes").sum()
@@ -26,8 +28,9 @@ def session_table(run: Run, tag: str) -> pl.DataFrame:
         pl.col("start_ps").min(),
         pl.col("received_ps").max().alias("end_ps"),
         (pl.col("state") == "completed").all().alias("whole"),
-        pl.col("packets_sent").sum(),
         pl.col("retransmitted").sum().alias("repairs"),
+        pl.col("surplus").sum(),
+        pl.len().alias("rows"),
     )
     gbps = 8e3 * pl.col("payload") / (pl.col("end_ps") - pl.col("start_ps"))
     return table.with_columns(pl.when(pl.col("whole")).then(gbps).otherwise(0.0).alias("gbps"))

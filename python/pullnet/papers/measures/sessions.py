@@ -83,17 +83,17 @@ def long_flow_goodput(data: Data, experiment: str, at: At) -> MeasuredNumber:
     return MeasuredNumber(mean(found), note=f"{span(found)} over {seeds_text(runs)}")
 
 
-def _beyond(run: Run) -> tuple[Array, float]:
-    """Symbols sent beyond the source symbols in each session that ended, and the source symbols of all of them."""
+def _unneeded(run: Run) -> tuple[Array, float]:
+    """Symbols that reached receivers without need, by write that ended, and the source symbols that all got."""
     table = session_table(run, "replicate").filter(pl.col("whole"))
-    needed = -(-table["payload"].to_numpy() // SYMBOL)
-    return np.asarray(table["packets_sent"].to_numpy() - needed, dtype=float), float(needed.sum())
+    source_symbols = -(-table["payload"].to_numpy() // SYMBOL) * table["rows"].to_numpy()
+    return np.asarray(table["surplus"].to_numpy(), dtype=float), float(source_symbols.sum())
 
 
-def symbols_beyond(data: Data, experiment: str, at: At) -> MeasuredNumber:
-    """Symbols sent beyond the source symbols, as a share of these: what replaces trimmed ones is included."""
+def unneeded_symbols(data: Data, experiment: str, at: At) -> MeasuredNumber:
+    """Symbols that reached receivers that could decode their block without them, as a share of the source symbols."""
     runs = data.runs(experiment, at)
-    found = [(extra.sum() / needed, float(np.median(extra))) for extra, needed in map(_beyond, runs)]
+    found = [(unneeded.sum() / needed, float(np.median(unneeded))) for unneeded, needed in map(_unneeded, runs)]
     shares = [share for share, _ in found]
     return MeasuredNumber(
         mean(shares), note=f"{span(shares)}; median {mean([m for _, m in found]):.1f} symbols a session"
@@ -101,11 +101,11 @@ def symbols_beyond(data: Data, experiment: str, at: At) -> MeasuredNumber:
 
 
 def waste_grows(data: Data, experiment: str, protocol: str) -> MeasuredProperty:
-    """Whether sessions send more symbols beyond the source symbols the heavier the load, as the mean of all."""
+    """Whether the receivers of a session get more symbols without need the heavier the load, as the mean of all."""
     details: dict[str, float] = {}
     for at in _points(data, experiment):
         runs = data.runs(experiment, at | {"protocol": protocol})
-        details[_text(at)] = mean([float(_beyond(run)[0].mean()) for run in runs])
+        details[_text(at)] = mean([float(_unneeded(run)[0].mean()) for run in runs])
     values = list(details.values())
     return MeasuredProperty(holds=all(a <= b for a, b in itertools.pairwise(values)), details=details)
 
