@@ -184,16 +184,17 @@ fn trim(switch: &Reader<'_>, trimmed: Bytes, packets: &Lengths) {
     }
 }
 
-/// Ports must not forget what a flow still relies on.
+/// Ports must not forget what a flow still relies on. Those that do not write into its headers have nothing to forget.
 pub(crate) fn renewal(
     root: &Reader<'_>,
     Transport { reader, carried, unread }: &Transport<'_>,
     (switch, unread_of_switch): (&SwitchConfig, &Unread),
 ) {
-    let (Some(setting), Some((key, kept))) = (carried.config.entry().renewal_setting, switch.forgets_after())
-    else {
+    let entry = carried.config.entry();
+    let (Some(setting), Some((key, kept))) = (entry.renewal_setting, switch.forgets_after()) else { return };
+    if !entry.relies_on.is_some_and(|reliance| switch.supports(reliance)) {
         return;
-    };
+    }
     let text = carried.config.get(setting).unwrap_or_default();
     let Ok(relied_on) = text.trim_matches('"').parse::<Picos>() else { return };
     if kept <= relied_on

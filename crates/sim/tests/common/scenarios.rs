@@ -450,7 +450,11 @@ fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
             3 => format!("kind = \"incast\"\nsize = \"{size} B\"\nrepeat = {}", some + 1),
             4 => format!("kind = \"outcast\"\nsize = \"{size} B\""),
             5 => format!("kind = \"all-to-all\"\nsize = \"{size} B\"\nhosts = \"first {few}\""),
-            6 => format!("kind = \"poisson\"\nload = 0.{}\nflows = {}\nsizes.fixed = \"{size} B\"", some * 3, some * 20),
+            6 => {
+                // Smaller ones would arrive faster than the picosecond tells apart.
+                let (load, flows, size) = (some * 3, some * 20, size.max(100));
+                format!("kind = \"poisson\"\nload = 0.{load}\nflows = {flows}\nsizes.fixed = \"{size} B\"")
+            }
             7 => format!(
                 "kind = \"closed-loop\"\nthink = \"{some} us\"\nflows_per_connection = {some}\nsizes.fixed = \"{size} B\""
             ),

@@ -71,6 +71,9 @@ fn switches_that_do_not_do_what_a_transport_relies_on() {
         assert_eq!(of(transport, &[("switch.kind", "pfc"), ("switch.mark_low", "5 kB")]), [], "{transport}");
         assert_eq!(of(transport, &[("switch.kind", "red")]), [], "{transport}");
     }
+    // D3's ports keep nothing of PDQ's flows that they could forget too early.
+    let other = [("switch.kind", "d3"), ("switch.epoch", "6 ms"), ("transport.most_probing", "20 ms")];
+    assert_eq!(of("pdq", &other).len(), 1);
     for (transport, switch) in [("d3", "d3"), ("rcp", "d3"), ("pdq", "pdq"), ("homa", "priority")] {
         let remedy = format!("use kind = \"{switch}\"");
         assert!(of(transport, &[tail])[0].message.ends_with(&remedy), "{transport}");
