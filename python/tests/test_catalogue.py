@@ -47,8 +47,9 @@ def test_a_new_scenario_checks_and_is_not_overwritten(pullnet: Pullnet, tmp_path
     assert pullnet("new", 'my "first"').returncode == 0
     path = tmp_path / 'my "first".toml'
     assert api.check(path).name == 'my "first"'
-    assert pullnet("new", "load-0.5").returncode == 0
-    assert (tmp_path / "load-0.5.toml").exists()
+    for name in ("load-0.5", "my.v2", "x."):
+        assert pullnet("new", name).returncode == 0
+        assert (tmp_path / f"{name.rstrip('.')}.toml").exists()
     done = pullnet("new", 'my "first"')
     assert done.returncode == 2
     assert "exists already; choose another name" in done.stderr

@@ -112,8 +112,9 @@ def new(
     ],
 ) -> None:
     """Write a scenario to start from: NAME.toml."""
+    name = name.rstrip(".")
     ending = Path(name).suffix
-    if ending[1:2].isalpha() and ending != ".toml":  # unlike that of load-0.5
+    if ending[1:].isalpha() and ending != ".toml":  # load-0.5 and my.v2 have no ending
         raise InputError(f"{name}: a scenario is a TOML file; write: pullnet new {Path(name).with_suffix('.toml')}")
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     if path.name == ".toml":
