@@ -1,6 +1,6 @@
 """`pullnet completion`: what a shell needs to complete commands, options and files."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -9,6 +9,11 @@ from pullnet.cli.help import epilog
 ASKED = "_PULLNET_COMPLETE"
 """The environment variable that a shell sets to request completions."""
 
+NO_FILES = 4
+"""Exit code that tells bash to offer no files, although there are no completions."""
+
+_RETURN = "    return 0"
+_OFFER_NO_FILES = f"    [ $? -eq {NO_FILES} ] && compopt +o default"
 _REGISTER = "compdef _pullnet_completion pullnet"
 _ANSWER = f"""# zsh reads a file in fpath at the first Tab: answer that one, too.
 if [ "$funcstack[1]" = "_pullnet" ]; then
@@ -22,17 +27,12 @@ Shell = Literal["bash", "zsh", "fish"]
 
 def prepare() -> None:
     """Teach typer the shells: done only when one asks, since every other command does without."""
-    from typer._completion_classes import ZshComplete
     from typer.completion import completion_init  # type: ignore[attr-defined]
 
-    formatted = ZshComplete.format_completion
+    from pullnet.cli import shells
 
-    def with_apostrophes(self: ZshComplete, item: Any) -> str:
-        # typer writes each apostrophe twice, which ends the quotes of zsh and begins others: it shows none.
-        return formatted(self, item).replace("''", "'\\''")
-
-    ZshComplete.format_completion = with_apostrophes  # type: ignore[method-assign]
     completion_init()
+    shells.register()
 
 
 def completion(
@@ -42,7 +42,8 @@ def completion(
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(prog_name="pullnet", complete_var=ASKED, shell=shell)
-    typer.echo(script.replace(_REGISTER, _ANSWER) if shell == "zsh" else script)
+    script = script.replace(_REGISTER, _ANSWER) if shell == "zsh" else script
+    typer.echo(script.replace(_RETURN, f"{_OFFER_NO_FILES}\n{_RETURN}") if shell == "bash" else script)
 
 
 EPILOG = epilog(

@@ -88,6 +88,31 @@ def schema() -> dict[str, Any]:
     return document
 
 
+def choices(path: str) -> list[str]:
+    """Return the words that the setting at `path` can be, such as `transport.kind`; none if it is no choice of words.
+
+    A setting that several kinds of its table have, such as `transport.paths`, can be any word of these.
+    """
+    nodes = [schema()]
+    for part in path.split("."):
+        alternatives = _alternatives(nodes)
+        inner = [node.get("items") if part.isdigit() else node.get("properties", {}).get(part) for node in alternatives]
+        nodes = [node for node in inner if node]
+    found = [word for node in _alternatives(nodes) for word in _words(node)]
+    return list(dict.fromkeys(found))
+
+
+def _alternatives(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    inner = [alternative for node in nodes for key in ("oneOf", "anyOf") for alternative in node.get(key, [])]
+    return nodes + (_alternatives(inner) if inner else [])
+
+
+def _words(node: dict[str, Any]) -> list[str]:
+    if node.get("type") == "boolean":
+        return ["true", "false"]
+    return node.get("enum") or ([node["const"]] if "const" in node else [])
+
+
 @typed
 def catalogue(what: str) -> dict[str, str]:
     """Names and one line each, of one of `CATALOGUES`: `protocols`, `switches`, `probes` and others."""
