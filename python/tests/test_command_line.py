@@ -278,3 +278,14 @@ def test_a_number_that_is_none_is_told_in_plain_words(pullnet: Pullnet, small: P
         assert done.returncode == 2
         assert f"{value!r} is not a valid whole number." in done.stderr
     assert "int range" not in pullnet("run", "--help").stdout
+
+
+def test_a_misspelt_command_on_traffic_names_the_nearest(pullnet: Pullnet) -> None:
+    done = pullnet("traffic", "synthesize")
+    assert (done.returncode, "No such command 'synthesize'. Did you mean 'synthesise'?" in done.stderr) == (2, True)
+
+
+def test_commands_on_traffic_name_types_in_plain_words(pullnet: Pullnet) -> None:
+    done = pullnet("traffic", "fit", "trace.csv", "--seed", "abc")
+    assert (done.returncode, "'abc' is not a valid whole number." in done.stderr) == (2, True)
+    assert "--seed <whole number>" in help_of(["traffic", "fit"], pullnet)

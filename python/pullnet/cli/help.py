@@ -1,4 +1,6 @@
-"""Epilogue of a command's help: examples and exit codes."""
+"""Help of commands: examples and exit codes at its end, and names of types for people."""
+
+from typing import Any
 
 EXIT_CODES = {
     0: "done",
@@ -19,6 +21,20 @@ def epilog(*examples: str) -> str:
 def exit_codes() -> str:
     """Return the exit codes, as a paragraph of a help."""
     return f"{_KEEP}\n{_lines('Exit codes:', [f'{code}  {meaning}' for code, meaning in EXIT_CODES.items()])}"
+
+
+_PLAIN = {"int": "whole number", "int range": "whole number", "float": "number", "float range": "number"}
+"""The parser's names of types, and those that help and errors have instead."""
+
+
+def in_plain_words(command: Any) -> Any:
+    """Return `command` after naming the types of its arguments and options, and those of its commands, for people."""
+    for parameter in command.params:
+        kind = parameter.type
+        kind.name = _PLAIN.get(kind.name, kind.name)
+    for inner in getattr(command, "commands", {}).values():
+        in_plain_words(inner)
+    return command
 
 
 def _lines(head: str, lines: "tuple[str, ...] | list[str]") -> str:

@@ -14,6 +14,7 @@ from typer.main import get_command
 from pullnet import __version__
 from pullnet.cli import completion
 from pullnet.cli.app import app
+from pullnet.cli.help import in_plain_words
 from pullnet.errors import HostError, InputError, InternalError, NotRecordedError
 
 RAN = 0
@@ -78,7 +79,7 @@ def status(arguments: list[str]) -> int:
     if completion.ASKED in os.environ:
         completion.prepare()
     try:
-        _in_plain_words(get_command(app))(arguments, prog_name="pullnet")
+        in_plain_words(get_command(app))(arguments, prog_name="pullnet")
     except SystemExit as leaving:
         return ENDED_EARLY if leaving.code == _ABORTED else int(leaving.code or RAN)
     except KeyboardInterrupt:
@@ -103,20 +104,6 @@ def status(arguments: list[str]) -> int:
     except Exception:
         return _report(traceback.format_exc().rstrip())
     return RAN
-
-
-_PLAIN = {"int": "whole number", "int range": "whole number", "float": "number", "float range": "number"}
-"""The parser's names of types, and those that help and errors have instead."""
-
-
-def _in_plain_words(command: Any) -> Any:
-    """Return `command` after naming the types of its arguments and options, and those of its commands, for people."""
-    for parameter in command.params:
-        kind = parameter.type
-        kind.name = _PLAIN.get(kind.name, kind.name)
-    for inner in getattr(command, "commands", {}).values():
-        _in_plain_words(inner)
-    return command
 
 
 def _report(what: str) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from pullnet.cli.help import in_plain_words
+
 COMMANDS = (
     "volumes",
     "fit",
@@ -35,7 +37,12 @@ class _Lazy(TyperGroup):
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         single.command(name)(getattr(import_module(f"{__name__}.{name}"), name))
-        return typer.main.get_command(single)
+        return in_plain_words(typer.main.get_command(single))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command. Where there is none of that name, the error suggests the nearest one."""
+        self.commands: Any = dict.fromkeys(COMMANDS)  # typer suggests these keys; the modules are still not imported
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
