@@ -229,7 +229,7 @@ def test_short_options_work(pullnet: Pullnet) -> None:
 
 def test_help_has_examples_and_exit_codes(pullnet: Pullnet) -> None:
     text = help_of(["run"], pullnet)
-    assert "\n    pullnet run scenarios/incast.toml\n" in text
+    assert "\n    pullnet run scenarios/incast.toml -o results/incast\n" in text
     assert re.search(r"Exit codes:\n +0 +done\n +1 +a fault in pullnet", text)
     assert "Exit codes:" in help_of([], pullnet)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pullnet import json_text
+from pullnet.cli.help import epilog
 from pullnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 codes = typer.Typer(
     name="codes",
-    help="Fountain codes: RaptorQ, R10 and LT compared, and how fast RaptorQ is here.",
+    help="Compare fountain codes, and measure the speed of RaptorQ.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,7 +22,9 @@ codes = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@codes.command()
+@codes.command(
+    epilog=epilog("pullnet codes table", "pullnet codes table --symbols 1000 --lost 20 --trials 10000 --json")
+)
 def table(
     symbols: Annotated[int, typer.Option(min=4, max=4096, help="Source symbols K of a block.")] = 100,
     lost: Annotated[int, typer.Option(min=1, help="Source symbols that are lost.")] = 10,
@@ -31,7 +34,10 @@ def table(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the trials.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Compare the codes: limits, failure probability with K + 0, 1, 2, 5 and 10 symbols, XORs of LT."""
+    """Compare RaptorQ, R10 and LT: limits and failure probability.
+
+    The failure probability is that of decoding with K + 0, 1, 2, 5 and 10 symbols. Of LT also the number of XORs.
+    """
     from pullnet import codes as measure
 
     few = min(trials, 2_000)
@@ -74,20 +80,25 @@ def _show_table(found: dict[str, Any], failures: "list[Failure]") -> None:
     )
 
 
-@codes.command()
+@codes.command(epilog=epilog("pullnet codes speed", "pullnet codes speed --symbols 100 --symbol-bytes 1440"))
 def speed(
-    seconds: Annotated[float, typer.Option(min=0.001, max=60.0, help="CPU time for each measurement.")] = 0.2,
+    seconds: Annotated[
+        float, typer.Option(min=0.001, max=60.0, metavar="SECONDS", help="CPU time for each measurement.")
+    ] = 0.2,
     symbols: Annotated[int | None, typer.Option(min=1, max=56_403, help="Only this K.", show_default=False)] = None,
     symbol_bytes: Annotated[
         int | None,
-        typer.Option(min=1, max=65_535, help="Bytes of a symbol, with --symbols; 1280.", show_default=False),
+        typer.Option(
+            min=1, max=65_535, help="Bytes of a symbol, with --symbols; 1280 if not given.", show_default=False
+        ),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, as crates/core/codes/data/speed.csv.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure how long RaptorQ takes here to encode and decode a block: CPU time of one core.
+    """Measure the CPU time of RaptorQ for a block on this machine.
 
-    A tenth of the source symbols is lost, and as many repair symbols and two more arrive.
+    Encoding and decoding, on one core. A tenth of the source symbols is lost, and as many repair symbols and two
+    more arrive.
     """
     from pullnet import codes as measure
 

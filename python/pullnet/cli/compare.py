@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @on_testbed(spin=True)
 def compare(place: Place, host_core: HostCore = 0, prefer: Prefer = "group", as_json: Json = False) -> None:
-    """Run a scenario in the simulator and on its testbed, and show the results of both and where they differ first."""
+    """Run a scenario in the simulator and on its testbed.
+
+    Shows the results of both, and where they first differ.
+    """
     from pullnet.testbed.compare import PROBES
     from pullnet.testbed.compare import compare as both
     from pullnet.testbed.play import Manner

@@ -38,7 +38,10 @@ def prepare() -> None:
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="One of bash, zsh, fish.", show_default=False)],
 ) -> None:
-    """Print a script that makes a shell complete commands, options and files."""
+    """Print a script for completion in a shell.
+
+    Commands, options and files are completed.
+    """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(prog_name="pullnet", complete_var=ASKED, shell=shell)

@@ -18,9 +18,10 @@ def diff(
     second: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare two runs of one scenario packet by packet, and show where they first differ and why.
+    """Compare two runs of a scenario packet by packet.
 
-    Both need `probes.packets = true`. Exits with 0 also if they differ.
+    Shows where they first differ, and why. Both need `probes.packets = true` and the same flows, thus one seed. Exits
+    with 0 also if they differ.
     """
     from pullnet.results.diff import difference, refuse_different
     from pullnet.results.result import load

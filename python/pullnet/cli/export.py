@@ -12,7 +12,7 @@ from pullnet.runs.export import export_flows, export_packets, export_topology
 
 export = typer.Typer(
     name="export",
-    help="Write topologies, flows and packets as htsim, HPCC, pullnet and Wireshark read them.",
+    help="Write files for htsim, HPCC, Wireshark and pullnet.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -37,7 +37,7 @@ def topology(
     export_topology(scenario, file, set=settings or [])
 
 
-@export.command(epilog=epilog("pullnet export flows results/incast-1 flows.cm"))
+@export.command(epilog=epilog("pullnet export flows results/incast flows.cm"))
 def flows(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result.", show_default=False)],
     file: Annotated[
@@ -62,5 +62,8 @@ def packets(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result.", show_default=False)],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .pcapng.", show_default=False)],
 ) -> None:
-    """Write the packets of a run for Wireshark, an interface for each host."""
+    """Write the packets of a run for Wireshark.
+
+    Each host is an interface. The run needs `probes.packets = true`.
+    """
     export_packets(load(result), file)

@@ -23,14 +23,25 @@ if TYPE_CHECKING:
 
 host = typer.Typer(
     name="host",
-    help="NDP between applications through the daemon pullnetd, and files between hosts over SCDP.",
+    help="Run NDP between applications, and copy files over SCDP.",
     no_args_is_help=True,
 )
 
-host.command()(bench)
-host.command()(proxy)
+host.command(
+    epilog=epilog(
+        "pullnet host bench --serve --tcp",
+        "pullnet host bench 192.0.2.2 --tcp --rounds 3",
+        "pullnet host bench 192.0.2.2 --streams 4 --direction both --callers 0 --time '10 s'",
+    )
+)(bench)
+host.command(
+    epilog=epilog(
+        "pullnet host proxy --serve 80 --to 127.0.0.1:8080",
+        "pullnet host proxy --listen 127.0.0.1:8080 --to 192.0.2.2:80",
+    )
+)(proxy)
 
-Socket = Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Where the daemon is found.")]
+Socket = Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Unix socket of the daemon.")]
 
 _DEFAULT = Path("/run/pullnet/host.sock")
 _WATCH_S = 1.0
@@ -48,12 +59,15 @@ _STREAM = {
 }
 
 
-@host.command()
+@host.command(epilog=epilog("pullnet host serve host.toml --check", "pullnet host serve host.toml"))
 def serve(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Host file (TOML).", show_default=False)],
-    check: Annotated[bool, typer.Option("--check", help="Only name every error.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only report all errors.")] = False,
 ) -> None:
-    """Be the daemon of a host until SIGINT or SIGTERM, like the program pullnetd."""
+    """Run the daemon of a host, as the program pullnetd does.
+
+    Runs until SIGINT or SIGTERM.
+    """
     from pullnet.host import daemon
 
     file = daemon.read(config)
@@ -64,14 +78,14 @@ def serve(
         file.serve()
 
 
-@host.command()
+@host.command(epilog=epilog("pullnet host status --watch", "pullnet host status --prometheus"))
 def status(
     socket: Socket = _DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     prometheus: Annotated[bool, typer.Option("--prometheus", help="Print counters as Prometheus reads them.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Show rates, every second, until Ctrl-C.")] = False,
 ) -> None:
-    """Show how the daemon stands: its streams, rates, trims, timeouts, and who uses it."""
+    """Show the daemon's streams, rates, trims, timeouts and users."""
     from pullnet.host import connect
 
     if as_json + prometheus + watch > 1:
@@ -90,18 +104,25 @@ def status(
         console.print(_shown(json.loads(stack.status()), None, 0.0))
 
 
-@host.command()
+@host.command(
+    epilog=epilog("pullnet host call 10.0.0.2:61199 7 'a request'", "pullnet host call 10.0.0.2:61199 7 < file")
+)
 def call(
     to: Annotated[str, typer.Argument(metavar="ADDRESS:PORT", help="The other host.", show_default=False)],
-    service: Annotated[int, typer.Argument(min=0, max=65535, help="Who is meant there.", show_default=False)],
+    service: Annotated[
+        int, typer.Argument(metavar="SERVICE", min=0, max=65535, help="Number of its application.", show_default=False)
+    ],
     request: Annotated[
-        str | None, typer.Argument(help="The request; without it, standard input.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[REQUEST]", help="The request; without it, standard input.", show_default=False),
     ] = None,
     socket: Socket = _DEFAULT,
-    priority: Annotated[int, typer.Option(min=0, max=255, help="Higher is pulled first.")] = 0,
-    timeout: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="How long to wait.")] = 30.0,
+    priority: Annotated[int, typer.Option(min=0, max=255, help="Priority of the request; higher is pulled first.")] = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="How long to wait for the response.")
+    ] = 30.0,
 ) -> None:
-    """Send a request to a service of another host and print the response."""
+    """Send a request to another host and print the response."""
     from pullnet.host import call as send
 
     body = sys.stdin.buffer.read() if request is None else request.encode()
@@ -110,7 +131,7 @@ def call(
     sys.stdout.buffer.flush()
 
 
-Rate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of this host's link.")]
+Rate = Annotated[str, typer.Option("--rate", metavar="RATE", help='Rate of this host\'s link, such as "10 Gbps".')]
 Interface = Annotated[
     str | None,
     typer.Option("--interface", metavar="NAME", help="AF_PACKET on this interface instead of the kernel's UDP."),
@@ -124,9 +145,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON."
 
 @host.command(epilog=epilog("pullnet host put disk.img 10.0.0.2 10.0.0.3 --interface eth0 --group 239.1.0.1"))
 def put(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=False)],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to send.", show_default=False)],
     hosts: Hosts,
-    name: Annotated[str | None, typer.Option(help="Its name there; without it, its own.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the object; that of the file if not given.")
+    ] = None,
     group: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Multicast group that switches copy to the hosts.")
     ] = None,
@@ -135,7 +158,10 @@ def put(
     rate: Rate = "1 Gbps",
     as_json: AsJson = False,
 ) -> None:
-    """Send a file to stores as RaptorQ symbols over SCDP: with a group each symbol once, else a copy to each host."""
+    """Send a file to stores as RaptorQ symbols over SCDP.
+
+    With a group each symbol is sent once, else a copy to each host.
+    """
     from pullnet import _core
 
     attached = _attached(address, interface, rate)
@@ -155,7 +181,10 @@ def get(
     rate: Rate = "1 Gbps",
     as_json: AsJson = False,
 ) -> None:
-    """Fetch an object from all stores that have it; each sends a share."""
+    """Fetch an object from all stores that have it.
+
+    Each store sends a share.
+    """
     from pullnet import _core
 
     with sigterm_as_ctrl_c(), _progress(name) as watch:
@@ -166,13 +195,18 @@ def get(
 @host.command(epilog=epilog("pullnet host store /srv/objects --address 10.0.0.2 --interface eth0"))
 def store(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that is served.", show_default=False)],
-    address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="Of this host.", show_default=False)],
+    address: Annotated[
+        str, typer.Option("--address", metavar="ADDRESS", help="Address of this host.", show_default=False)
+    ],
     port: Annotated[int, typer.Option(min=1, max=65535, help="UDP port.")] = 61200,
     interface: Interface = None,
     rate: Rate = "1 Gbps",
     most: Annotated[str, typer.Option(metavar="SIZE", help="Largest object that is taken.")] = "100 GB",
 ) -> None:
-    """Serve the files of a folder to put and get until SIGINT or SIGTERM."""
+    """Serve the files of a folder to put and get.
+
+    Runs until SIGINT or SIGTERM.
+    """
     from pullnet import _core
 
     def tell(line: str) -> None:

@@ -53,9 +53,12 @@ def bench(
     ] = False,
     rounds: Annotated[int, typer.Option(min=1, help="How often everything is done.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: the list of all parts.")] = False,
-    socket: Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Where the daemon is found.")] = _DEFAULT,
+    socket: Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Unix socket of the daemon.")] = _DEFAULT,
 ) -> None:
-    """Measure throughput and latency to another host, where the same command runs with --serve."""
+    """Measure throughput and latency to another host.
+
+    There, the same command runs with --serve.
+    """
     from pullnet.host import bench as benchmark
 
     if serve:

@@ -31,11 +31,14 @@ def proxy(
     ] = False,
     limit: Annotated[int, typer.Option(min=1, help="Connections at a time; more are reset.")] = 512,
     farewell: Annotated[
-        float, typer.Option(min=0.0, metavar="SECONDS", help="Time for open connections at the end.")
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Time for open connections after the signal.")
     ] = 5.0,
-    socket: Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Where the daemon is found.")] = _DEFAULT,
+    socket: Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Unix socket of the daemon.")] = _DEFAULT,
 ) -> None:
-    """Carry TCP connections over NDP until SIGINT or SIGTERM: programs that know only TCP work unchanged."""
+    """Carry TCP connections over NDP.
+
+    Programs that know only TCP work unchanged. Runs until SIGINT or SIGTERM.
+    """
     from pullnet.host.proxy import Proxy
 
     with sigterm_as_ctrl_c():

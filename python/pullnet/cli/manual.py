@@ -15,9 +15,14 @@ EPILOG = epilog("pullnet manual ~/.local/share/man/man1 && man pullnet-run")
 
 def manual(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the pages go.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where the pages go; made if it is missing.", show_default=False)
+    ],
 ) -> None:
-    """Write the help of every command as a page for man: DIR/pullnet-run.1 and so on."""
+    """Write a man page for every command.
+
+    The pages are DIR/pullnet-run.1 and so on.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         count = 0

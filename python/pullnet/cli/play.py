@@ -25,14 +25,19 @@ def play(
     host_core: HostCore = 0,
     prefer: Prefer = "group",
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 1,
-    out: Annotated[Path | None, out_directory("Where the result goes; results/NAME-linux-SEED if not given.")] = None,
+    out: Annotated[
+        Path | None,
+        out_directory(
+            "Where the result goes; results/NAME-linux-SEED if not given, and with --set a short hash of the settings."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Play the scenario's flows on its testbed: the same endpoints and results as in the simulator.
+    """Play the scenario's flows on its testbed.
 
-    The testbed is made for it and taken down afterwards unless it is up already. Wall-clock times of a shared machine
-    are indications.
+    Endpoints and results are those of the simulator. The testbed is made for the command and taken down
+    afterwards unless it is up already. Wall-clock times of a shared machine are indications.
     """
     from pullnet.testbed.play import Manner
     from pullnet.testbed.play import play as play_rounds

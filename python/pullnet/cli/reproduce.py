@@ -33,9 +33,7 @@ def reproduce(
             autocompletion=_papers,
         ),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Run every paper that comes along, one after another.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run all papers of the list, one after another.")] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")
     ] = False,
@@ -50,10 +48,14 @@ def reproduce(
         Path | None, out_directory("Where runs, figures and verdicts go; runs that are there are not repeated.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Runs side by side; as many as there are processors.")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, max=256, help="Runs side by side; as many as there are processors."),
     ] = None,
 ) -> None:
-    """Run a paper's experiments and compare its claims with the results; without a paper, list the papers."""
+    """Run a paper's experiments and check its claims.
+
+    Without a paper, lists the papers.
+    """
     # Figures and statistics are large libraries that no other command needs.
     from pullnet.cli import papers
     from pullnet.sweeps.local import processors

@@ -33,7 +33,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Replace a setting, for instance topology.k=8.",
+        help="Replace a setting, for instance topology.k=8; may be repeated.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Silence = Annotated[
     typer.Option(
         "--silence",
         metavar="WARNING",
-        help="Give no warning of this name; `pullnet list warnings` has all of them.",
+        help="Give no warning of this name; `pullnet list warnings` has all of them. May be repeated.",
         show_default=False,
     ),
 ]
@@ -82,11 +82,12 @@ def run(
     scenarios: Scenarios,
     settings: Settings = None,
     seed: Seed = None,
-    threads: Annotated[int, typer.Option(help="Threads; no result depends on them.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of each run, 1 to 256; no result depends on them.")] = 1,
     out: Annotated[
         Path | None,
         out_directory(
-            "Where the result goes; results/NAME-SEED if not given, and with --set a short hash of the settings."
+            "Where the result goes; with several scenarios, the folder of their results. results/NAME-SEED if not "
+            "given, and with --set a short hash of the settings; NAME is the scenario's name in small letters."
         ),
     ] = None,
     silence: Silence = None,

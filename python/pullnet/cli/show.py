@@ -15,7 +15,7 @@ def show(
     folders: Folders,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summaries as a JSON array.")] = False,
 ) -> None:
-    """Print what kept results came to, as `pullnet run` printed it at their end.
+    """Print the summaries of results, as `pullnet run` printed them.
 
     Exits with 0 also where a run ended early or flows failed.
     """

@@ -26,7 +26,10 @@ def check(
     ] = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="Print a line of JSON for each scenario.")] = False,
 ) -> None:
-    """Name every error and warning at once, and show the scenario with every value and where it comes from."""
+    """Report all errors and warnings of scenarios at once.
+
+    Prints every value in force and its origin: a line of a file, --set, or the default. Runs nothing.
+    """
     findings = [_finding(scenario, settings or [], seed, silence or []) for scenario in scenarios]
     errors = [line for finding in findings for line in finding["errors"]]
     if as_json or as_lines:
@@ -57,7 +60,10 @@ def paths(
     settings: Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the links as JSON: a list.")] = False,
 ) -> None:
-    """Show every path between two hosts, link by link, with the rows of the links in the tables of a result."""
+    """Show every path between two hosts, link by link.
+
+    Each link has the number of its row in the table of ports of a result.
+    """
     links = scenario_files.paths(scenario, src, dst, set=settings or [])
     if as_json:
         typer.echo(json_text.dumps(links.to_dicts()))

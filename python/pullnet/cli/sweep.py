@@ -41,12 +41,18 @@ Out = Annotated[
 ]
 Keep = Annotated[
     Many,
-    typer.Option("--keep", metavar="TABLE", help="Keep a table of all runs, such as flows, in DIR/TABLE.parquet."),
+    typer.Option(
+        "--keep",
+        metavar="TABLE",
+        help="Keep a table of all runs, such as flows, in DIR/TABLE.parquet; may be repeated.",
+    ),
 ]
 Metrics = Annotated[
     Many,
     typer.Option(
-        "--metric", metavar="NAME", help="Column to show and draw, such as fct_us.p99; a column of DIR/runs.parquet."
+        "--metric",
+        metavar="NAME",
+        help="Column to show and draw, such as fct_us.p99; a column of DIR/runs.parquet. May be repeated.",
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Level of the confidence intervals.")]
@@ -59,7 +65,10 @@ On = Annotated[
 ]
 Slurm = Annotated[bool, typer.Option("--slurm", help="Submit the runs to Slurm as one array job.")]
 SlurmOptions = Annotated[
-    Many, typer.Option("--slurm-option", metavar="OPTION", help="Hand an option to sbatch, such as --partition=long.")
+    Many,
+    typer.Option(
+        "--slurm-option", metavar="OPTION", help="Hand an option to sbatch, such as --partition=long; may be repeated."
+    ),
 ]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="With --slurm: stay until the job is done, or leave.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, say what would be run, and run nothing.")]
@@ -85,7 +94,7 @@ def sweep(
     as_json: Annotated[bool, typer.Option("--json", help="Print points with their means as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors, and JSON with --json.")] = False,
 ) -> None:
-    """Run a scenario at every combination of settings and seeds; each run is made once.
+    """Run a scenario at every combination of settings and seeds.
 
     Ctrl-C loses nothing: the same command goes on where it was.
     """

@@ -31,25 +31,31 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def switch(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Switch file (TOML).", show_default=False)],
-    check: Annotated[bool, typer.Option("--check", help="Only name every error, or the ports.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only report all errors, or list the ports.")] = False,
     in_kernel: Annotated[
         bool, typer.Option("--kernel", help="Inside the kernel, by XDP, which can do less: see docs/switch.md.")
     ] = False,
     control: Annotated[
-        Path | None, typer.Option(metavar="SOCKET", help="Where `pullnet tell` finds it.", show_default=False)
+        Path | None, typer.Option(metavar="SOCKET", help="Unix socket to make for `pullnet tell`.", show_default=False)
     ] = None,
     core: Annotated[int | None, typer.Option(min=0, help="Core of the switch's thread.", show_default=False)] = None,
     prefer: Annotated[
         Literal["normal", "group", "fifo"],
-        typer.Option(help="How its thread is preferred: not, with its session, or real-time."),
+        typer.Option(
+            help="Scheduling priority of its thread: the usual one, a higher one for its session, or real-time."
+        ),
     ] = "normal",
     lasting: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="Stop after so long.", show_default=False)
+        str | None,
+        typer.Option("--for", metavar="TIME", help='Stop after this time, such as "10 s".', show_default=False),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors, and JSON with --json.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counters as JSON at the end.")] = False,
 ) -> None:
-    """Run the switches of a file on network interfaces until SIGINT or SIGTERM."""
+    """Run the switches of a file on network interfaces.
+
+    Runs until SIGINT or SIGTERM.
+    """
     from pullnet.switch import daemon
 
     file = daemon.read(config)
@@ -73,8 +79,13 @@ def switch(
 
 
 def tell(
-    control: Annotated[Path, typer.Argument(metavar="SOCKET", help="The switch's --control.", show_default=False)],
-    what: Annotated[Literal["status", "fault", "clear", "stop"], typer.Argument(help="The command.")],
+    control: Annotated[
+        Path, typer.Argument(metavar="SOCKET", help="Unix socket of the switch: its --control.", show_default=False)
+    ],
+    what: Annotated[
+        Literal["status", "fault", "clear", "stop"],
+        typer.Argument(metavar="WHAT", help="One of status, fault, clear, stop.", show_default=False),
+    ],
     argument: Annotated[
         str | None,
         typer.Argument(
@@ -84,7 +95,7 @@ def tell(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a running switch how it stands, let something go wrong or right again, or stop it."""
+    """Query or stop a running switch, or inject a fault."""
     from pullnet.switch.control import ask
 
     request: dict[str, Any] = {"do": what}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pullnet import json_text, scheduling
+from pullnet.cli.help import epilog
 from pullnet.errors import InputError
 from pullnet.scheduling import Preference
 
@@ -21,34 +22,42 @@ if TYPE_CHECKING:
 
 testbed = typer.Typer(
     name="testbed",
-    help="A scenario's network in network namespaces of this machine, with software switches.",
+    help="Build a scenario's network of namespaces and switches.",
     no_args_is_help=True,
 )
 
 File = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file.", show_default=False)]
 Name = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="What it is called; the name of the file if left out.", show_default=False),
+    typer.Option(metavar="NAME", help="Name of the testbed; that of the file if not given.", show_default=False),
 ]
 Mtu = Annotated[
     int | None,
     typer.Option(
         min=576,
         max=9216,
-        help="Longest IP packet in bytes; as the scenario's packets need it if left out.",
+        help="Longest IP packet in bytes; as the scenario's packets need it if not given.",
         show_default=False,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a setting of the scenario.", show_default=False),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Replace a setting of the scenario, for instance topology.k=8; may be repeated.",
+        show_default=False,
+    ),
 ]
 Core = Annotated[int, typer.Option(min=0, help="Core of the switches, where there is such a core.")]
 Spin = Annotated[bool, typer.Option("--spin", help="Switches never sleep: exact, and a core is theirs alone.")]
 HostCore = Annotated[int, typer.Option(min=0, help="Core of all hosts, where there is such a core.")]
 Prefer = Annotated[
     Preference,
-    typer.Option(help="How hosts and switches are preferred: not, with their sessions, or real-time while they play."),
+    typer.Option(
+        help="Scheduling priority of hosts and switches: the usual one, a higher one for their sessions, or real-time "
+        "while they play."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -110,7 +119,7 @@ def on_testbed(*, spin: bool = False) -> Callable[[Callable[..., None]], Callabl
     return command
 
 
-@testbed.command()
+@testbed.command(epilog=epilog("pullnet testbed up scenarios/testbed/star.toml"))
 @on_testbed()
 def up(place: Place, as_json: Json = False) -> None:
     """Make the testbed. Does nothing if it is up already; removes what it made if it cannot be completed."""
@@ -130,20 +139,29 @@ def up(place: Place, as_json: Json = False) -> None:
     typer.echo(f"switches: pullnet tell {bed.control} status")
 
 
-@testbed.command(context_settings={"ignore_unknown_options": True})
+@testbed.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=epilog("pullnet testbed run scenarios/testbed/star.toml h3 -- ping -c 3 10.77.0.1"),
+)
 @on_testbed()
 def run(
     place: Place,
-    host: Annotated[str, typer.Argument(help="Name of a host, for instance h0.", show_default=False)],
-    command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Name of a host, for instance h0.", show_default=False)],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND...", help="The command and its arguments, after --.", show_default=False),
+    ],
 ) -> None:
-    """Run a command on a host. A testbed that is not up is made for it, and taken down afterwards."""
+    """Run a command on a host. A testbed that is not up is made for it, and taken down afterwards.
+
+    Exits with the code of the command.
+    """
     with place.brought_up() as bed:
         status = subprocess.run(bed.command(host, command), check=False).returncode
     raise typer.Exit(status)
 
 
-@testbed.command()
+@testbed.command(epilog=epilog("pullnet testbed down scenarios/testbed/star.toml", "pullnet testbed down --name star"))
 def down(
     file: Annotated[
         Path | None, typer.Argument(metavar="[SCENARIO]", help="Scenario file it was made for.", show_default=False)
@@ -151,7 +169,7 @@ def down(
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """Take the testbed down: exactly what was made, and nothing else."""
+    """Take the testbed down: all that was made, nothing else."""
     from pullnet.testbed import bed as beds
 
     if file is None and name is None:
@@ -160,17 +178,25 @@ def down(
     typer.echo(json_text.dumps({"removed": gone}) if as_json else f"removed {', '.join(gone) or 'nothing'}")
 
 
-@testbed.command()
+@testbed.command(
+    epilog=epilog(
+        "pullnet testbed incast scenarios/testbed/star-drop-tail.toml --congestion-control dctcp --rounds 100"
+    )
+)
 @on_testbed()
 def incast(
     place: Place,
-    congestion_control: Annotated[str, typer.Option(help="Congestion control of kernel TCP, named always.")] = "cubic",
-    size: Annotated[int, typer.Option(min=1, help="Bytes of each sender.")] = 450_000,
+    congestion_control: Annotated[
+        str, typer.Option(metavar="NAME", help="Congestion control of kernel TCP, such as cubic or dctcp.")
+    ] = "cubic",
+    size: Annotated[int, typer.Option(metavar="BYTES", min=1, help="Bytes of each sender.")] = 450_000,
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 20,
     host_core: HostCore = 0,
     as_json: Json = False,
 ) -> None:
-    """Let kernel TCP send from all hosts to the first at once, through the testbed's switches, and show the times.
+    """Measure an incast of kernel TCP to the first host.
+
+    All other hosts send at once, through the testbed's switches.
 
     Wall-clock times of a shared machine are indications: compare runs of one session by their ratios.
     """

@@ -32,9 +32,10 @@ def wireshark(
         ),
     ] = None,
 ) -> None:
-    """Write the dissector that makes Wireshark and tshark read packets of pullnet: DIR/pullnet.lua.
+    """Write the dissector for Wireshark and tshark: DIR/pullnet.lua.
 
-    It needs Wireshark 4.0 or newer, which reads the folder of personal plugins when it starts.
+    Both then read packets of pullnet. The dissector needs Wireshark 4.0 or newer, which reads the folder of personal
+    plugins when it starts.
     """
     file = (folder or _personal_plugins()) / "pullnet.lua"
     try:

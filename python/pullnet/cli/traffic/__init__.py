@@ -10,18 +10,31 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from pullnet.cli.help import in_plain_words
+from pullnet.cli.help import epilog, in_plain_words
 
-COMMANDS = (
-    "volumes",
-    "fit",
-    "dimension",
-    "bill",
-    "stationarity",
-    "synthesise",
-    "study",
-)
-"""In the order of help."""
+COMMANDS = {
+    "volumes": epilog(
+        "pullnet traffic volumes capture.pcap.gz --timescale 100ms,1s -o volumes.parquet",
+        "pullnet traffic volumes month.csv --unit bytes --capacity '10 Gbps' -o counters.parquet",
+        "tcpdump -i eth0 -c 100000 -w - | pullnet traffic volumes - --timescale 100ms",
+    ),
+    "fit": epilog(
+        "pullnet traffic fit volumes.parquet",
+        "pullnet traffic fit volumes.parquet --timescale 1s --bootstrap 2500 --json > fit.json",
+    ),
+    "dimension": epilog("pullnet traffic dimension volumes.parquet --eps 0.1,0.01"),
+    "bill": epilog(
+        "pullnet traffic bill counters.parquet --month 2014-04 --timezone Europe/Berlin",
+        "pullnet traffic bill month.csv --unit bytes --commit '500 Mbps' --price 2.50 --invoice bill.pdf",
+    ),
+    "stationarity": epilog("pullnet traffic stationarity volumes.parquet --timescale 100ms --window 10s,30s"),
+    "synthesise": epilog(
+        "pullnet traffic synthesise --mean '400 Mbps' --cv 0.3 --timescale 100ms --duration 15min -o law.csv",
+        "pullnet traffic synthesise --from volumes.parquet --autocorrelation measured --seed 7 -o more.csv",
+    ),
+    "study": epilog("pullnet traffic study *.pcap.gz -o report"),
+}
+"""The end of each command's help; commands in the order of help."""
 
 
 class _Lazy(TyperGroup):
@@ -36,7 +49,7 @@ class _Lazy(TyperGroup):
         if name not in COMMANDS:
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        single.command(name)(getattr(import_module(f"{__name__}.{name}"), name))
+        single.command(name, epilog=COMMANDS[name])(getattr(import_module(f"{__name__}.{name}"), name))
         return in_plain_words(typer.main.get_command(single))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -48,7 +61,7 @@ class _Lazy(TyperGroup):
 app = typer.Typer(
     name="traffic",
     cls=_Lazy,
-    help="Traffic volumes: what load a link carries, how large it must be, what it will cost.",
+    help="Measure the load of links, their size and their cost.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -48,7 +48,7 @@ def bill(
         Rule, typer.Option(help="Which direction counts. Larger is the only direction of a link that has one.")
     ] = Rule.LARGER,
     rank: Annotated[Rank, typer.Option(help="Which slot is the percentile.")] = Rank.NEAREST,
-    percentile: Annotated[str, typer.Option(help="Percentile that is billed.")] = "95",
+    percentile: Annotated[str, typer.Option(metavar="PERCENT", help="Percentile that is billed.")] = "95",
     slot: Annotated[str, typer.Option(metavar="TIME", help="Length of a slot.")] = "5min",
     month: Annotated[
         str | None,
@@ -72,12 +72,17 @@ def bill(
         str | None,
         typer.Option(metavar="RATE", help='Rate that is paid in any case, as "500 Mbps".', show_default=False),
     ] = None,
-    price: Annotated[str | None, typer.Option(help="Of a Mbit/s for the period, as 2.50.", show_default=False)] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(metavar="AMOUNT", help="Price of a Mbit/s for the period, as 2.50.", show_default=False),
+    ] = None,
     overage: Annotated[
         str | None,
-        typer.Option(help="Price of a Mbit/s beyond the commitment; the same unless given.", show_default=False),
+        typer.Option(
+            metavar="AMOUNT", help="Price of a Mbit/s beyond the commitment; the same unless given.", show_default=False
+        ),
     ] = None,
-    currency: Annotated[str, typer.Option(help="Name of the money, as EUR.")] = "",
+    currency: Annotated[str, typer.Option(metavar="NAME", help="Name of the currency, as EUR.")] = "",
     inbound: Annotated[
         str | None, typer.Option("--in", metavar="TRACE", help="Inbound trace, by name.", show_default=False)
     ] = None,
@@ -88,14 +93,14 @@ def bill(
         Path | None,
         typer.Option(metavar="FILE", help="Write the bills of all links, .pdf or .csv.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the forecast's bootstrap.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the forecast's bootstrap.")] = 1,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Bill a link by its 95th percentile, in words, and by every other rule in use.
+    """Bill a link by its 95th percentile.
 
-    Directions are told by the names of traces: "x in" and "x out", rx and tx, ifHCInOctets and ifHCOutOctets, and so
-    on.
+    Explains the bill in words, and shows it by every other rule in use. Names of traces tell directions: "x in" and "x
+    out", rx and tx, ifHCInOctets and ifHCOutOctets, and so on.
     """
     if invoice is not None:
         check_place(invoice)

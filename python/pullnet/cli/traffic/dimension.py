@@ -26,7 +26,10 @@ def dimension(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """How large the link must be so that few intervals need more: by every rule, and how each does on the data."""
+    """Find the capacity that a link needs.
+
+    A share of intervals of at most eps may need more. Shows the capacity by every rule, and the share measured.
+    """
     wanted = numbers(eps, "eps")
     reading = inputs.gather(quiet=quiet or as_json)
     rules = [*RULES, *(FURTHER_RULES if all_rules else ())]

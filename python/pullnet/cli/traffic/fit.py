@@ -51,17 +51,18 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.", min=0, max=2**64 - 1)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0, max=2**64 - 1)] = 1,
     threads: Annotated[
         int | None, typer.Option(help="Traces fitted at once; the cores unless given.", min=1, show_default=False)
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the law that volumes follow: power law, log-normal, Weibull, exponential or Gaussian.
+    """Find the law that volumes follow.
 
-    The power law is fitted after Clauset, Shalizi and Newman; the others by maximum likelihood above the same least
-    value and on all data. R compares them with the power law: below zero favours the model, a circle says p > 0.1.
+    Laws are the power law, log-normal, Weibull, exponential and Gaussian; more by --all-laws. The power law is
+    fitted after Clauset, Shalizi and Newman; the others by maximum likelihood above the same least value and on
+    all data. R compares them with the power law: below zero favours the model, a circle says p > 0.1.
     """
     chosen = _models(models, all_laws=all_laws)
     repeats = _repeats(bootstrap, precision)

@@ -40,7 +40,8 @@ READING: dict[str, Any] = {
         ),
     ],
     "capacity": Annotated[
-        Text, typer.Option(metavar="RATE", help='Of the link, such as "1 Gbps"; inferred if not given.', **_HIDDEN)
+        Text,
+        typer.Option(metavar="RATE", help='Capacity of the link, such as "1 Gbps"; inferred if not given.', **_HIDDEN),
     ],
     "filter": Annotated[
         Text,

@@ -34,7 +34,10 @@ def stationarity(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Test whether the level of a trace holds (ADF, Phillips-Perron, KPSS), and how long its memory is."""
+    """Test whether the level of a trace holds.
+
+    The tests are ADF, Phillips-Perron and KPSS. Shows also how long the memory of the trace is.
+    """
     lengths = None if windows is None else timescales(windows, "--window")
     reading = inputs.gather(quiet=quiet or as_json)
     found = [judge(item, windows=lengths, significance=significance) for item in reading.volumes]

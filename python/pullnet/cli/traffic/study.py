@@ -29,17 +29,22 @@ def study(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", help="Repeats that say whether a power law is plausible; 0: not asked.", min=0)
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.", min=0)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 1,
     jobs: Annotated[
         int | None,
-        typer.Option(help="Series examined at once; the cores unless given.", min=1, max=256, show_default=False),
+        typer.Option(
+            "--jobs", "-j", help="Series examined at once; the cores unless given.", min=1, max=256, show_default=False
+        ),
     ] = None,
     stationarity: Annotated[bool, typer.Option(help="Test whether levels hold.")] = True,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Do everything: fits, capacities, predicted percentiles, stationarity; report.html with pictures in DIR."""
+    """Run all analyses and write a report.
+
+    Fits, capacities, predicted percentiles and stationarity go to DIR/report.html, with pictures.
+    """
     capacity = inputs.said.get("capacity")
     rate = None if capacity is None else bits_per_second(capacity)
     options = Options(numbers(eps, "eps"), bootstrap, seed, rate, stationarity)

@@ -55,7 +55,8 @@ def synthesise(
         ),
     ] = None,
     trace: Annotated[
-        str | None, typer.Option(help="Which trace of that file; the first unless given.", show_default=False)
+        str | None,
+        typer.Option(metavar="NAME", help="Which trace of that file; the first unless given.", show_default=False),
     ] = None,
     model: Annotated[
         str, typer.Option(metavar="LAW", help="log-normal, Weibull, Gaussian, exponential; of a trace also power law.")
@@ -76,10 +77,13 @@ def synthesise(
     autocorrelation: Annotated[
         str, typer.Option(metavar="WHICH", help="none, measured (with --from), or hurst=0.8.")
     ] = "none",
-    seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Make volumes that follow a law, independent or with a memory; the same ones for the same seed."""
+    """Make volumes that follow a law.
+
+    They are independent, or have a memory. Equal seeds give equal volumes.
+    """
     if source is None:
         recipe = _stated(model, mean, cv, timescale, duration)
     elif source.suffix == ".json":
