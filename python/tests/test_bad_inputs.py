@@ -514,7 +514,7 @@ TRAFFIC = [
     ("traffic stationarity day.csv --significance 2", "significance", "2", "0.05"),
     ("traffic synthesise --mean '1 Mbps' --cv nan --timescale 1s --duration 1min -o a.csv", "cv", "nan", "up to 10"),
     ("traffic synthesise --mean '1 Mbps' --cv 1 --timescale 0s --duration 1min -o a.csv", "--timescale", "0s"),
-    ("traffic study day.csv -o taken.txt", "taken.txt", "--force"),
+    ("traffic study day.csv -o taken.txt", "taken.txt", "choose another with --out"),
 ]
 
 CALLS: list[tuple[str, Callable[[], Any], str]] = [

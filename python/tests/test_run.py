@@ -148,8 +148,16 @@ REFUSED = {
     "a folder": (["run", "."], "error: .: this is a folder; name a scenario file in it\n"),
     "not text": (["check", "bytes.toml"], "error: bytes.toml: byte 0 is not UTF-8; save the file as UTF-8 text\n"),
     "existing result": (
+        ["run", "small.toml", "--out", "kept"],
+        "error: kept: exists already; choose another with --out, or replace it with --force\n",
+    ),
+    "something that --force does not replace": (
         ["run", "small.toml", "--out", "taken"],
-        "error: taken: exists already; choose another with --out, or replace it with --force\n",
+        "error: taken: holds something else than a result and is not replaced; choose another with --out\n",
+    ),
+    "a file that --force does not replace": (
+        ["run", "small.toml", "--out", "small.toml"],
+        "error: small.toml: is not a directory; choose another with --out\n",
     ),
     "something else in its place": (
         ["run", "small.toml", "--out", "taken", "--force"],
@@ -189,6 +197,8 @@ REFUSED = {
 def test_wrong_input_is_refused_in_words(pullnet: Pullnet, small: Path, tmp_path: Path, case: str) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.txt").write_text("years of work")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "summary.json").write_text("{}")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     arguments, message = REFUSED[case]
     done = pullnet(*arguments)

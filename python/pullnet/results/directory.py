@@ -83,14 +83,14 @@ def refuse_existing(target: Path, *, force: bool) -> None:
     """Raise `InputError` where a result may not be put."""
     if not os.path.lexists(target):
         return
-    if not force:
-        raise InputError(f"{target}: exists already; choose another with --out, or replace it with --force")
     if target.is_symlink() and not target.exists():
         raise InputError(f"{target}: is a symbolic link to nothing; remove it, or choose another with --out")
     if not target.is_dir():
         raise InputError(f"{target}: is not a directory; choose another with --out")
     if any(target.iterdir()) and not (target / "summary.json").is_file():
         raise InputError(f"{target}: holds something else than a result and is not replaced; choose another with --out")
+    if not force:
+        raise InputError(f"{target}: exists already; choose another with --out, or replace it with --force")
 
 
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
