@@ -52,6 +52,7 @@ ROWS = [
     Row("two daemons, 1500 B", DAEMONS, SHORT),
     Row("two daemons, 1500 B, `burst = 1`", DAEMONS, (*SHORT, "[ndp]", "burst=1 packets")),
     Row("two daemons, 1500 B, `paths = 1`", DAEMONS, (*SHORT, "paths=1")),
+    Row("two daemons, 9000 B (2 GB)", DAEMONS, LONG),
 ]
 
 

@@ -79,8 +79,10 @@ impl Report {
     pub fn lines(&self) -> Vec<String> {
         let Self { name, bytes, blake3, seconds, symbols_sent, symbols_received, trimmed, .. } = self;
         let rate = self.goodput().map(|rate| format!(" ({:.1} Mb/s)", rate * 1e-6)).unwrap_or_default();
+        // A get that found nothing has no content.
+        let hash = if blake3.is_empty() { String::new() } else { format!(", BLAKE3 {blake3}") };
         let mut lines = vec![
-            format!("{name}: {bytes} B in {seconds:.3} s{rate}, BLAKE3 {blake3}"),
+            format!("{name}: {bytes} B in {seconds:.3} s{rate}{hash}"),
             format!("symbols: {symbols_sent} sent, {symbols_received} received, {trimmed} trimmed"),
         ];
         lines.extend(self.error.iter().map(|error| format!("failed: {error}")));
@@ -145,6 +147,9 @@ mod tests {
         assert_eq!(dead.goodput(), None, "nothing was sent to it");
         let get = report(false, vec![host(None, 6.1, None), host(Some("it stopped"), 3.0, None)], None);
         assert_eq!(get.goodput(), Some(8e6 / 6.0));
-        assert_eq!(report(false, vec![host(Some("no"), 1.0, None)], Some("no host has it")).goodput(), None);
+        let none = report(false, vec![host(Some("no"), 1.0, None)], Some("no host has it"));
+        assert_eq!(none.goodput(), None);
+        let none = Report { bytes: 0, blake3: String::new(), ..none };
+        assert!(!none.lines()[0].contains("BLAKE3"), "{:?}", none.lines());
     }
 }
