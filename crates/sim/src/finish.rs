@@ -174,7 +174,7 @@ fn port_rows<W: Words>(net: &Network<W>, shards: Vec<Shard<W>>, now: Instant) ->
     let topology = net.topology();
     let mut nics = Vec::with_capacity(topology.hosts.len());
     each_host(&shards, |host| {
-        let (name, level) = (topology.nic_name(host.id), topology.nic_level().to_string());
+        let (name, level) = (topology.nic_name(host.id), topology.level(LinkRef::Nic(host.id)).to_string());
         nics.push((host.id, line_row(host.line, host.busy_until, name, level, now)));
     });
     let ports: Vec<_> = shards.into_iter().map(|shard| shard.ports).collect();

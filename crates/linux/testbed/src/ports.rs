@@ -99,7 +99,7 @@ fn empty(port: Option<PortId>, name: String, level: String) -> PortRow {
 /// The NIC's frames are those received by the switch. Between two hosts without a switch, the NIC is a line whose far end
 /// drops frames that find no room.
 fn nic(topology: &Topology, host: HostId, at_switch: Option<&PortCounts>, data_packets: u64) -> PortRow {
-    let row = empty(None, topology.nic_name(host), topology.nic_level().to_string());
+    let row = empty(None, topology.nic_name(host), topology.level(LinkRef::Nic(host)).to_string());
     let Some(counts) = at_switch else { return row };
     let link = topology.hosts[host].link;
     let bytes = counts.get("if_in_octets");

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use pullnet_config::Reader;
 use pullnet_settings::settings;
-use pullnet_topology::Topology;
+use pullnet_topology::{LinkRef, Topology};
 use pullnet_units::{Instant, Picos, PortId};
 
 use crate::probe::{End, Facts, Form, Plan, Probe};
@@ -59,14 +59,16 @@ impl PortSeries {
     /// Whether `port` has a series.
     pub fn has(&self, topology: &Topology, port: PortId) -> bool {
         let Some(of) = &self.of else { return true };
-        let found = &topology.ports[port];
-        *of == found.level.text() || *of == topology.node_name(found.node) || *of == topology.port_name(port)
+        let level = topology.level(LinkRef::Port(port)).to_string();
+        *of == level
+            || *of == topology.node_name(topology.ports[port].node)
+            || *of == topology.port_name(port)
     }
 }
 
 /// Possible values of the setting `of` in `topology`.
 fn choices(topology: &Topology) -> String {
-    let levels: BTreeSet<_> = topology.ports.iter().map(|port| port.level.text()).collect();
+    let levels: BTreeSet<_> = topology.ports.ids().map(|port| topology.level(LinkRef::Port(port))).collect();
     let levels: Vec<_> = levels.into_iter().map(|level| format!("\"{level}\"")).collect();
     let named = |port| format!(", a port such as \"{}\"", topology.port_name(port));
     let example = topology.ports.ids().next().map_or(String::new(), named);

@@ -4,7 +4,7 @@ use pullnet_config::{Forwarding, Input, Resolved};
 use pullnet_probes::{End, Probes};
 use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::Setting;
-use pullnet_topology::{Level, Schedules, Topology};
+use pullnet_topology::{Level, LinkRef, Schedules, Topology};
 use pullnet_units::Instant;
 use pullnet_workload::CheckedWorkload;
 
@@ -89,7 +89,8 @@ impl Scenario {
     /// `packets.trimmed_by_tier`.
     pub fn group_names(&self) -> BTreeMap<&'static str, BTreeSet<String>> {
         let workload = &self.workload;
-        let tiers: BTreeSet<Level> = self.topology.ports.iter().map(|port| port.level).collect();
+        let ports = self.topology.ports.ids();
+        let tiers: BTreeSet<Level> = ports.map(|port| self.topology.level(LinkRef::Port(port))).collect();
         BTreeMap::from([
             ("by_tag", workload.tags().iter().cloned().collect()),
             ("by_tenant", workload.tenants().iter().filter(|name| !name.is_empty()).cloned().collect()),

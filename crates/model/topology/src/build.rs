@@ -3,7 +3,7 @@
 use pullnet_units::{HostId, IdVec, NodeId, PortId};
 
 use crate::error::TopologyError;
-use crate::model::{Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
+use crate::model::{Host, HostPeer, Link, Node, NodeKind, Peer, Port};
 use crate::names::Names;
 use crate::topology::{Routing, Topology};
 use crate::tree::{Shape, Tree, bits};
@@ -11,39 +11,18 @@ use crate::tree::{Shape, Tree, bits};
 /// Most ports of any topology; more would take gigabytes for the ports alone.
 const MAX_PORTS: u64 = 1 << 26;
 
-/// Names and levels of a tree, tier by tier.
-struct Words {
-    nodes: &'static [&'static str],
-    nic: Level,
-    down: [Level; 3],
-    up: [Level; 2],
-}
-
-const fn words(tiers: u8) -> Words {
-    use Level::{
-        AggCore, AggTor, CoreAgg, HostSwitch, HostTor, SpineTor, SwitchHost, TorAgg, TorHost, TorSpine,
-    };
+/// Names of a tree's tiers.
+const fn words(tiers: u8) -> &'static [&'static str] {
     match tiers {
-        1 => Words { nodes: &["switch"], nic: HostSwitch, down: [SwitchHost; 3], up: [TorSpine; 2] },
-        2 => Words {
-            nodes: &["tor", "spine"],
-            nic: HostTor,
-            down: [TorHost, SpineTor, SpineTor],
-            up: [TorSpine; 2],
-        },
-        _ => Words {
-            nodes: &["tor", "agg", "core"],
-            nic: HostTor,
-            down: [TorHost, AggTor, CoreAgg],
-            up: [TorAgg, AggCore],
-        },
+        1 => &["switch"],
+        2 => &["tor", "spine"],
+        _ => &["tor", "agg", "core"],
     }
 }
 
 /// Number of the first switch and port of each tier.
 struct Layout<'a> {
     shape: &'a Shape,
-    words: Words,
     nodes: [u32; 3],
     ports: [u32; 3],
 }
@@ -58,7 +37,7 @@ impl<'a> Layout<'a> {
             node += shape.switches(tier);
             port += shape.switches(tier) * shape.degree(tier);
         }
-        Self { shape, words: words(shape.tiers), nodes, ports }
+        Self { shape, nodes, ports }
     }
 
     fn node(&self, tier: u8, number: u32) -> NodeId {
@@ -121,8 +100,8 @@ impl<'a> Layout<'a> {
 
     fn host_port(&self, number: u32, index: u32) -> Port {
         let host = HostId::new(number * self.shape.hosts + index);
-        let (link, level) = (self.shape.links[0].down, self.words.down[0]);
-        Port { node: self.node(0, number), peer: Peer::Host(host), reverse: None, link, ingress: 0, level }
+        let link = self.shape.links[0].down;
+        Port { node: self.node(0, number), peer: Peer::Host(host), reverse: None, link, ingress: 0 }
     }
 
     fn up_port(&self, tier: u8, number: u32, index: u32) -> Port {
@@ -132,7 +111,7 @@ impl<'a> Layout<'a> {
         let above = group * parents + parent;
         let ingress = child * lanes + lane;
         let link = self.shape.links[usize::from(tier) + 1].up;
-        self.switch_port((tier, number), (tier + 1, above), ingress, link, self.words.up[usize::from(tier)])
+        self.switch_port((tier, number), (tier + 1, above), ingress, link)
     }
 
     fn down_port(&self, tier: u8, number: u32, index: u32) -> Port {
@@ -144,7 +123,7 @@ impl<'a> Layout<'a> {
         let (children, child_lanes) = self.shape.below(tier - 1);
         let ingress = children * child_lanes + parent * lanes + lane;
         let link = self.shape.links[usize::from(tier)].down;
-        self.switch_port((tier, number), (tier - 1, below), ingress, link, self.words.down[usize::from(tier)])
+        self.switch_port((tier, number), (tier - 1, below), ingress, link)
     }
 
     /// Switches of a tier with the same parents form a group: a pod's ToRs, or the `a`-th aggregations of all pods, joined
@@ -169,7 +148,6 @@ impl<'a> Layout<'a> {
         (peer_tier, peer): (u8, u32),
         ingress: u32,
         link: Link,
-        level: Level,
     ) -> Port {
         Port {
             node: self.node(tier, number),
@@ -177,7 +155,6 @@ impl<'a> Layout<'a> {
             reverse: Some(self.port(peer_tier, peer, ingress)),
             link,
             ingress: ingress as u16,
-            level,
         }
     }
 
@@ -200,7 +177,7 @@ pub(crate) fn build(kind: &'static str, name: String, shape: Shape) -> Result<To
         .flat_map(|(tier, number)| (0..shape.degree(tier)).map(move |index| (tier, number, index)))
         .map(|(tier, number, index)| layout.make_port(tier, number, index))
         .collect();
-    let names = Names::tiers(layout.words.nodes, layout.nodes, layout.words.nic);
+    let names = Names::tiers(words(shape.tiers), layout.nodes);
     let parts = layout.parts();
     let routing = Routing::Tree(Tree::new(shape));
     Ok(Topology { name, nodes, ports, hosts, parts, cut_through: None, names, routing })

@@ -19,8 +19,8 @@ fn affordable(kind: &'static str, links: u64) -> Result<(), TopologyError> {
 }
 
 /// `count` switches called by `word` and their number.
-fn switches(graph: &mut Graph, word: &str, count: u32) -> Result<Vec<VertexId>, TopologyError> {
-    (0..count).map(|number| graph.switch(&format!("{word} {number}"))).collect()
+fn switches(graph: &mut Graph, word: &'static str, count: u32) -> Result<Vec<VertexId>, TopologyError> {
+    (0..count).map(|number| graph.switch_of(word, &format!("{word} {number}"))).collect()
 }
 
 /// `each` hosts at every one of `tors`.

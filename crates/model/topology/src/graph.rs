@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 
 use crate::error::TopologyError;
-use crate::model::{Host, HostLinks, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
+use crate::model::{Host, HostLinks, HostPeer, Link, Node, NodeKind, Peer, Port};
 use crate::names::Names;
 use crate::paths::{Listed, Paths};
 use crate::topology::{Routing, Topology};
@@ -14,6 +14,9 @@ use crate::topology::{Routing, Topology};
 const MAX_DEGREE: u32 = 65_535;
 /// Most links of a graph; bounds the memory that a small file can allocate.
 const MAX_CABLES: usize = 1 << 24;
+
+/// The tier of hosts.
+const HOST: &str = "host";
 
 /// A network under construction. Hosts and switches are numbered in the order in which they are added.
 ///
@@ -53,6 +56,8 @@ pub struct VertexId(pub(crate) usize);
 pub(crate) struct Vertex {
     pub(crate) name: String,
     pub(crate) host: bool,
+    /// A word for its tier; see [`Topology::tier_name`].
+    pub(crate) tier: &'static str,
     pub(crate) cables: u32,
 }
 
@@ -82,7 +87,7 @@ impl Graph {
         TopologyError::Graph { graph: self.name.clone(), what: what.into(), remedy: remedy.into() }
     }
 
-    fn add(&mut self, name: &str, host: bool) -> Result<VertexId, TopologyError> {
+    fn add(&mut self, name: &str, tier: &'static str) -> Result<VertexId, TopologyError> {
         let id = VertexId(self.vertices.len());
         if name.is_empty() {
             return Err(self.refuse("a node has an empty name", "give it a name"));
@@ -91,18 +96,23 @@ impl Graph {
             return Err(self.refuse(format!("there are two nodes named \"{name}\""), "rename one of them"));
         }
         self.by_name.insert(name.to_string(), id);
-        self.vertices.push(Vertex { name: name.to_string(), host, cables: 0 });
+        self.vertices.push(Vertex { name: name.to_string(), host: tier == HOST, tier, cables: 0 });
         Ok(id)
     }
 
     /// Adds a host.
     pub fn host(&mut self, name: &str) -> Result<VertexId, TopologyError> {
-        self.add(name, true)
+        self.add(name, HOST)
     }
 
     /// Adds a switch.
     pub fn switch(&mut self, name: &str) -> Result<VertexId, TopologyError> {
-        self.add(name, false)
+        self.switch_of("switch", name)
+    }
+
+    /// Adds a switch of a tier, such as `"tor"`: levels of links are named after it.
+    pub(crate) fn switch_of(&mut self, tier: &'static str, name: &str) -> Result<VertexId, TopologyError> {
+        self.add(name, tier)
     }
 
     /// The node named `name`.
@@ -183,7 +193,9 @@ impl Graph {
         let nodes: IdVec<NodeId, Node> = plan.nodes();
         let (hosts, ports) = (plan.hosts(), plan.ports());
         let given = plan.order.iter().map(|vertex| self.vertices[*vertex].name.clone()).collect();
-        let names = Names::given(given, plan.host_count as u32);
+        let switches = plan.order[plan.host_count..].iter();
+        let tiers = switches.map(|vertex| self.vertices[*vertex].tier).collect();
+        let names = Names::given(given, tiers, plan.host_count as u32);
         let listed = Listed { most: self.max_paths, longer: self.longer_paths };
         let paths = Paths::new(&hosts, &nodes, &ports, listed);
         let parts = plan.parts();
@@ -373,14 +385,7 @@ impl<'a> Plan<'a> {
         let link = cable.links[1 - far];
         if self.is_host(other) {
             let peer = Peer::Host(HostId::new(other));
-            return Port {
-                node: NodeId::new(node),
-                peer,
-                reverse: None,
-                link,
-                ingress: 0,
-                level: Level::SwitchHost,
-            };
+            return Port { node: NodeId::new(node), peer, reverse: None, link, ingress: 0 };
         }
         Port {
             node: NodeId::new(node),
@@ -388,7 +393,6 @@ impl<'a> Plan<'a> {
             reverse: Some(self.port(number as usize, far)),
             link,
             ingress: self.index[number as usize][far] as u16,
-            level: Level::SwitchSwitch,
         }
     }
 }

@@ -117,63 +117,20 @@ pub struct Port {
     pub link: Link,
     /// Index of this link among the links into the peer; 0 for a host.
     pub ingress: u16,
-    /// Tiers at both ends, for grouped counts.
-    pub level: Level,
 }
 
-macro_rules! levels {
-    ($($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
-        /// Tiers at both ends of a directed link.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Level { $($(#[$doc])* $variant),+ }
-
-        impl Level {
-            /// All levels, in the order of their declaration.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// For instance `"tor->agg"`.
-            pub const fn text(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            /// The level whose [`text`](Self::text) is `text`.
-            pub fn named(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|level| level.text() == text)
-            }
-        }
-    };
-}
-
-levels! {
-    /// From a NIC into a tree.
-    HostTor = "host->tor",
-    /// From a NIC to the switch of a star or graph.
-    HostSwitch = "host->switch",
-    /// From a NIC to the other host.
-    HostHost = "host->host",
-    /// Down to a host of a tree.
-    TorHost = "tor->host",
-    /// Up within a pod.
-    TorAgg = "tor->agg",
-    /// Up to the core.
-    AggCore = "agg->core",
-    /// Down from the core.
-    CoreAgg = "core->agg",
-    /// Down within a pod.
-    AggTor = "agg->tor",
-    /// Up, with two tiers.
-    TorSpine = "tor->spine",
-    /// Down, with two tiers.
-    SpineTor = "spine->tor",
-    /// From the switch of a star or graph to a host.
-    SwitchHost = "switch->host",
-    /// Between switches of a graph.
-    SwitchSwitch = "switch->switch",
+/// Tiers at both ends of a directed link. Its text is for instance `"tor->agg"`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Level {
+    /// Tier of the sending end; see [`Topology::tier_name`](crate::Topology::tier_name).
+    pub from: &'static str,
+    /// Tier of the receiving end.
+    pub to: &'static str,
 }
 
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
+        write!(f, "{}->{}", self.from, self.to)
     }
 }
 

@@ -3,6 +3,7 @@
 use pullnet_units::{HostId, Id, NodeId, PortId};
 
 use crate::model::{HostPeer, Level, Link, Node, NodeKind, Peer};
+use crate::names::Names;
 use crate::topology::Topology;
 
 impl Topology {
@@ -53,9 +54,16 @@ impl Topology {
         format!("{} -> {}", self.node_name(from), self.node_name(to))
     }
 
-    /// The level of the hosts' NICs, for instance `"host->tor"`.
-    pub fn nic_level(&self) -> Level {
-        self.names.nic
+    /// The tier of a node as a word, such as `"host"`, `"tor"` or `"core"`; `"switch"` where switches have no tiers.
+    pub fn tier_name(&self, node: NodeId) -> &'static str {
+        let Node { kind, tier, number, .. } = &self.nodes[node];
+        let Names { tiers, of_switches, .. } = &self.names;
+        match kind {
+            NodeKind::Host(_) => "host",
+            NodeKind::Switch => {
+                of_switches.get(*number as usize).copied().unwrap_or_else(|| tiers[usize::from(*tier)])
+            }
+        }
     }
 
     /// The nodes at the start and the end of a link.
@@ -100,10 +108,8 @@ impl Topology {
 
     /// The level of a directed link.
     pub fn level(&self, link: LinkRef) -> Level {
-        match link {
-            LinkRef::Nic(_) => self.names.nic,
-            LinkRef::Port(port) => self.ports[port].level,
-        }
+        let (from, to) = self.link_ends(link);
+        Level { from: self.tier_name(from), to: self.tier_name(to) }
     }
 }
 

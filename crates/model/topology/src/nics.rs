@@ -19,7 +19,7 @@ impl Graph {
 
     fn join_nics_of(&mut self, host: usize) -> Result<(), TopologyError> {
         let name = self.vertices[host].name.clone();
-        let nics = self.switch(&format!("{name} nics"))?.0;
+        let nics = self.switch_of("nics", &format!("{name} nics"))?.0;
         let mine = |cable: &Cable| cable.ends.iter().position(|end| *end == host);
         let own: Vec<(usize, usize)> =
             self.cables.iter().enumerate().filter_map(|(at, cable)| Some((at, mine(cable)?))).collect();

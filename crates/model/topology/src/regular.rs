@@ -3,7 +3,7 @@ use pullnet_units::{BitsPerSec, HostId, IdVec, NodeId, Picos};
 use crate::build::build;
 use crate::error::TopologyError;
 use crate::graph::Graph;
-use crate::model::{Host, HostPeer, Level, Link, Node, NodeKind};
+use crate::model::{Host, HostPeer, Link, Node, NodeKind};
 use crate::names::Names;
 use crate::topology::{Routing, Topology};
 use crate::tree::{Duplex, Shape};
@@ -209,7 +209,7 @@ impl BackToBack {
             hosts: (0..2).map(host).collect(),
             parts: 2,
             cut_through: None,
-            names: Names::tiers(&[], [2; 3], Level::HostHost),
+            names: Names::tiers(&[], [2; 3]),
             routing: Routing::Direct,
         })
     }

@@ -78,28 +78,37 @@ fn small() -> impl Strategy<Value = Net> {
 fn fabric() -> impl Strategy<Value = Net> {
     let vl2 =
         (select(&[(2u32, 2u32), (2, 4), (4, 3), (4, 4)][..]), 2u32..=3).prop_map(|((da, di), hosts)| {
-            (format!("kind = \"vl2\"\nda = {da}\ndi = {di}\nhosts_per_tor = {hosts}\n"), da * di / 4 * hosts)
+            (
+                format!("kind = \"vl2\"\nda = {da}\ndi = {di}\nhosts_per_tor = {hosts}\n"),
+                da * di / 4 * hosts,
+                "level tor->agg",
+            )
         });
     let jellyfish = (2u32..=4, 1u32..=2, any::<u32>()).prop_map(|(half, hosts, seed)| {
         let (switches, ports) = (2 * half, 3 + hosts);
         let text = format!("switches = {switches}\nports = {ports}\ndegree = 3\nseed = {seed}\n");
         let longer = seed.is_multiple_of(2);
         let text = format!("{text}longer_paths = {longer}\nmax_paths = 8\n");
-        (format!("kind = \"jellyfish\"\n{text}"), switches * hosts)
+        (format!("kind = \"jellyfish\"\n{text}"), switches * hosts, "level switch->switch")
     });
     let jupiter = (1u32..=2, 1u32..=2, 1u32..=2, 2u32..=3).prop_map(|(blocks, lanes, middle, spine)| {
         let text = format!("blocks = {blocks}\ntors_per_block = 2\nhosts_per_tor = 2\ntor_lanes = {lanes}\n");
         let text = format!("{text}middle_blocks = {middle}\nspine_blocks = {spine}\nblock_lanes = {lanes}\n");
-        (format!("kind = \"jupiter\"\n{text}"), blocks * 4)
+        (format!("kind = \"jupiter\"\n{text}"), blocks * 4, "level middle->spine")
     });
     let planes = (1u32..=3, 1u32..=2, 1u32..=2, 2u32..=3).prop_map(|(planes, leaves, spines, hosts)| {
         let text = format!("leaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {hosts}\n");
-        (format!("kind = \"planes\"\nplanes = {planes}\n{text}"), leaves * hosts)
+        (format!("kind = \"planes\"\nplanes = {planes}\n{text}"), leaves * hosts, "level leaf->spine")
     });
-    let ab_fat_tree = Just(("kind = \"ab-fat-tree\"\nk = 4\n".to_owned(), 16));
+    let ab_fat_tree = Just(("kind = \"ab-fat-tree\"\nk = 4\n".to_owned(), 16, "level agg->core"));
     let shape = prop_oneof![vl2, jellyfish, jupiter, planes, ab_fat_tree];
-    (shape, links("host_link"), select(&["all links", "host 1", "level switch->switch"][..]))
-        .prop_map(|((text, hosts), links, place)| Net { text: text + &links, hosts, place })
+    (shape, links("host_link"), select(&[Some("all links"), Some("host 1"), None][..])).prop_map(
+        |((text, hosts, level), links, place)| Net {
+            text: text + &links,
+            hosts,
+            place: place.unwrap_or(level),
+        },
+    )
 }
 
 fn topology() -> impl Strategy<Value = Net> {

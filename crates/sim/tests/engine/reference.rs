@@ -94,7 +94,7 @@ fn topology() -> impl Strategy<Value = (String, u32, &'static str)> {
             ("kind = \"fat-tree\"\nk = 4\ntiers = 2", 8, "switch tor 0"),
             ("kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 4", 12, "all links"),
             ("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 3\nlanes = 2", 6, "host 0"),
-            ("kind = \"vl2\"\nda = 4\ndi = 4\nhosts_per_tor = 2", 8, "level switch->switch"),
+            ("kind = \"vl2\"\nda = 4\ndi = 4\nhosts_per_tor = 2", 8, "level tor->agg"),
             ("kind = \"jellyfish\"\nswitches = 6\nports = 5\ndegree = 3\nseed = 4", 12, "host 1"),
             ("kind = \"star\"\nhosts = 9", 9, "host 1"),
             ("kind = \"dumbbell\"\nleft = 4\nright = 3", 7, "all links"),

@@ -1,11 +1,11 @@
 use core::fmt;
 use core::str::FromStr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pullnet_units::{NodeId, PortId};
 
 use super::FaultError;
-use crate::model::{HostPeer, Level, NodeKind, Peer};
+use crate::model::{HostPeer, NodeKind, Peer};
 use crate::naming::LinkRef;
 use crate::topology::Topology;
 
@@ -26,7 +26,7 @@ pub enum Place {
     /// Every link.
     AllLinks,
     /// All links of a level.
-    Level(Level),
+    Level(String),
     /// The links between two nodes.
     Link {
         /// Name of the first node.
@@ -64,7 +64,7 @@ impl FromStr for Place {
             return Ok(Self::AllLinks);
         }
         if let Some(level) = text.strip_prefix("level ") {
-            return parse_level(level.trim()).map(Self::Level);
+            return Ok(Self::Level(level.trim().to_string()));
         }
         let ends = text.strip_prefix("link ").unwrap_or(text);
         let split = |sign, both| ends.split_once(sign).map(|(a, b)| (a.trim(), b.trim(), both));
@@ -75,11 +75,6 @@ impl FromStr for Place {
             None => Ok(Self::Node(text.to_string())),
         }
     }
-}
-
-fn parse_level(text: &str) -> Result<Level, FaultError> {
-    let known = || Level::ALL.iter().map(|level| level.text()).collect::<Vec<_>>().join(", ");
-    Level::named(text).ok_or_else(|| FaultError::UnknownLevel { text: text.to_string(), known: known() })
 }
 
 fn parse_link(a: &str, b: &str, both: bool) -> Option<Place> {
@@ -95,7 +90,7 @@ fn parse_link(a: &str, b: &str, both: bool) -> Option<Place> {
 pub(super) fn places(topology: &Topology, place: &Place) -> Result<Vec<LinkRef>, FaultError> {
     match place {
         Place::AllLinks => Ok(topology.links().collect()),
-        Place::Level(level) => at_level(topology, *level),
+        Place::Level(level) => at_level(topology, level),
         Place::Node(name) => {
             let node = node(topology, place, name)?;
             Ok(out_of(topology, node).flat_map(|link| [Some(link), back(topology, link)]).flatten().collect())
@@ -109,11 +104,17 @@ pub(super) fn places(topology: &Topology, place: &Place) -> Result<Vec<LinkRef>,
     }
 }
 
-fn at_level(topology: &Topology, level: Level) -> Result<Vec<LinkRef>, FaultError> {
-    let links: Vec<LinkRef> = topology.links().filter(|link| topology.level(*link) == level).collect();
+fn at_level(topology: &Topology, level: &str) -> Result<Vec<LinkRef>, FaultError> {
+    let links: Vec<LinkRef> =
+        topology.links().filter(|link| topology.level(*link).to_string() == level).collect();
     if links.is_empty() {
-        let known: BTreeSet<Level> = topology.links().map(|link| topology.level(link)).collect();
-        let known = known.iter().map(|level| level.text()).collect::<Vec<_>>().join(", ");
+        let mut known: Vec<String> = Vec::new();
+        for level in topology.links().map(|link| topology.level(link).to_string()) {
+            if !known.contains(&level) {
+                known.push(level);
+            }
+        }
+        let known = known.join(", ");
         return Err(FaultError::UnknownLevel { text: level.to_string(), known });
     }
     Ok(links)

@@ -365,3 +365,29 @@ fn impossible_parameters_are_refused_with_a_remedy() {
     assert!(refused(many.build()).contains("use at most 2097152, by fewer switches or hosts"));
     assert!(refused(Planes { planes: 17, ..Planes::default() }.build()).contains("use 1 to 16"));
 }
+
+/// Levels of all directed links.
+fn levels(topology: &Topology) -> BTreeSet<String> {
+    topology.links().map(|link| topology.level(link).to_string()).collect()
+}
+
+/// Both directions of each pair of tiers.
+fn both_ways(pairs: &[[&str; 2]]) -> BTreeSet<String> {
+    pairs.iter().flat_map(|[low, high]| [format!("{low}->{high}"), format!("{high}->{low}")]).collect()
+}
+
+#[test]
+fn levels_are_named_after_tiers() {
+    let vl2 = Vl2::default().build().unwrap();
+    assert_eq!(levels(&vl2), both_ways(&[["host", "tor"], ["tor", "agg"], ["agg", "intermediate"]]));
+    let ab = AbFatTree::default().build().unwrap();
+    assert_eq!(levels(&ab), both_ways(&[["host", "tor"], ["tor", "agg"], ["agg", "core"]]));
+    let jupiter = Jupiter::default().build().unwrap();
+    assert_eq!(levels(&jupiter), both_ways(&[["host", "tor"], ["tor", "middle"], ["middle", "spine"]]));
+    let planes = Planes::default().build().unwrap();
+    assert_eq!(levels(&planes), both_ways(&[["host", "nics"], ["nics", "leaf"], ["leaf", "spine"]]));
+    let jellyfish = Jellyfish::default().build().unwrap();
+    let mut flat = both_ways(&[["host", "switch"]]);
+    flat.insert("switch->switch".to_owned());
+    assert_eq!(levels(&jellyfish), flat);
+}

@@ -137,7 +137,7 @@ fn impossible_faults_are_refused_with_a_remedy() {
     assert_eq!(
         down("level tor->spine"),
         "place \"level tor->spine\": there is no level \"tor->spine\"; \
-         use one of host->tor, tor->host, tor->agg, agg->core, core->agg, agg->tor"
+         use one of host->tor, tor->host, tor->agg, agg->tor, agg->core, core->agg"
     );
     assert_eq!(
         down("link core 9 - agg 0"),

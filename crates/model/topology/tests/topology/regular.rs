@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::common::{assert_paths, assert_wired, first_switch, walk, walk_by};
 use proptest::prelude::*;
-use pullnet_topology::{BackToBack, FatTree, Hop, HostPeer, LeafSpine, Peer, Star, Topology};
+use pullnet_topology::{BackToBack, FatTree, Hop, HostPeer, LeafSpine, LinkRef, Peer, Star, Topology};
 use pullnet_units::HostAddr;
 use pullnet_units::{HostId, Id, PortId};
 
@@ -146,7 +146,8 @@ fn names_say_where() {
         names,
         ["tor 0 -> agg 1", "agg 1 -> core 3", "core 3 -> agg 7", "agg 7 -> tor 7", "tor 7 -> host 15"]
     );
-    let levels: Vec<&str> = route.iter().map(|port| topology.ports[*port].level.text()).collect();
+    let levels: Vec<String> =
+        route.iter().map(|port| topology.level(LinkRef::Port(*port)).to_string()).collect();
     assert_eq!(levels, ["tor->agg", "agg->core", "core->agg", "agg->tor", "tor->host"]);
     assert_eq!(topology.nic_name(HostId::new(1)), "host 1 -> tor 0");
 }
