@@ -45,3 +45,20 @@ def test_every_word_has_one_row() -> None:
 def test_every_place_is_in_the_code() -> None:
     places = [(words[0], place) for words, found in rows() for place in found]
     assert [pair for pair in places if not is_there(pair[1])] == []
+
+
+def test_words_of_the_first_pages_are_explained() -> None:
+    known = {word for words, _ in rows() for word in words}
+    looked_up = {
+        "scenario",
+        "run",
+        "result",
+        "seed",
+        "fate",
+        "incast",
+        "outcast",
+        "PFC",
+        "headroom",
+        "oversubscription",
+    }
+    assert looked_up - known == set()
