@@ -299,7 +299,7 @@ RUN = [
     ("run table-twice.toml", "table-twice.toml", "`topology`", "keep one"),
     ("run bare-net.toml", "bare", "without ending", ".topo"),
     ("run dotted-net.toml", "dotted.d/net", "without ending", ".topo"),
-    ("run small.toml --out /dev/null", "/dev/null", "--force"),
+    ("run small.toml --out /dev/null", "/dev/null", "is not a directory", "choose another with --out"),
     ("run small.toml --set topology.k=1e400", "topology.k", "inf"),
     ("run small.toml --set topology.k=nan", "topology.k", "NaN"),
     ("run small.toml --set 'transport.mtu=99999999999999999999 B'", "transport.mtu", "out of range"),

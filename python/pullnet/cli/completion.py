@@ -9,11 +9,7 @@ from pullnet.cli.help import epilog
 ASKED = "_PULLNET_COMPLETE"
 """The environment variable that a shell sets to request completions."""
 
-NO_FILES = 4
-"""Exit code that tells bash to offer no files, although there are no completions."""
-
 _RETURN = "    return 0"
-_OFFER_NO_FILES = f"    [ $? -eq {NO_FILES} ] && compopt +o default"
 _REGISTER = "compdef _pullnet_completion pullnet"
 _ANSWER = f"""# zsh reads a file in fpath at the first Tab: answer that one, too.
 if [ "$funcstack[1]" = "_pullnet" ]; then
@@ -44,9 +40,14 @@ def completion(
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
+    from pullnet.cli.shells import NO_FILES
+
     script = get_completion_script(prog_name="pullnet", complete_var=ASKED, shell=shell)
-    script = script.replace(_REGISTER, _ANSWER) if shell == "zsh" else script
-    typer.echo(script.replace(_RETURN, f"{_OFFER_NO_FILES}\n{_RETURN}") if shell == "bash" else script)
+    if shell == "zsh":
+        script = script.replace(_REGISTER, _ANSWER)
+    elif shell == "bash":
+        script = script.replace(_RETURN, f"    [ $? -eq {NO_FILES} ] && compopt +o default\n{_RETURN}")
+    typer.echo(script)
 
 
 EPILOG = epilog(

@@ -7,8 +7,10 @@ from typing import Any
 from typer._click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 from typer._completion_classes import BashComplete, FishComplete, ZshComplete
 
-from pullnet.cli.completion import NO_FILES
 from pullnet.runs import scenario
+
+NO_FILES = 4
+"""Exit code that tells bash to offer no files, although there are no completions."""
 
 
 class _Settings(ShellComplete):
