@@ -1,6 +1,6 @@
 //! Frames between two network namespaces, over every backend that needs them.
 
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
 mod common;
@@ -276,6 +276,17 @@ fn ip_packets(namespace: &str) -> u64 {
     values.split(' ').nth(at).unwrap().parse().unwrap()
 }
 
+/// A socket of the kernel's UDP. A process that another test has just started holds a copy of every file until its program
+/// begins, so that a port may be in use for a moment after its guard is dropped.
+#[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+fn bind(address: (IpAddr, u16)) -> UdpSocket {
+    let attempts = (0..5000).map(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        UdpSocket::bind(address)
+    });
+    attempts.flatten().next().expect("the port becomes free")
+}
+
 #[test]
 fn the_kernel_does_not_see_frames_for_a_port_that_is_guarded_on_an_interface() {
     let Some(veth) = Veth::make(1500) else { return };
@@ -292,7 +303,7 @@ fn the_kernel_does_not_see_frames_for_a_port_that_is_guarded_on_an_interface() {
         let frames: Vec<_> = (0..20).map(|seq| frame(macs, port, seq, 10)).collect();
         assert_eq!(carry(&mut a, &mut b, &frames).len(), 20);
     };
-    let listen = |port| in_namespace(name_b, || Ok(UdpSocket::bind((HOSTS[1], port)).unwrap())).unwrap();
+    let listen = |port| in_namespace(name_b, || Ok(bind((HOSTS[1], port)))).unwrap();
     // A packet socket has a whole list of frames before IP counts the first of them. A datagram that UDP delivers has
     // been counted, and so has every frame ahead of it.
     let counted_after = |others: &UdpSocket| {
