@@ -45,8 +45,8 @@ pub struct FlowRow {
     pub unexplained: u32,
     /// Packets of the flow lost on links or dropped by switches, including control packets of both directions.
     pub lost: u32,
-    /// Data packets that arrived whole and that the receiver did not need: copies of what it had, or symbols beyond those that
-    /// decode.
+    /// Data packets that arrived whole although the receiver did not need them: copies, and symbols of a block that it could
+    /// decode without them.
     pub surplus: u32,
 }
 

@@ -109,7 +109,7 @@ fn flows(record: &RunRecord) -> Table {
         .count(["timeouts", "", "Retransmission timers that ran out."], |(row, _)| row.timeouts.into())
         .count(["unexplained_timeouts", "", "Of these, those that no loss of the very packet, its header, its ACK or its NACK explains."], |(row, _)| row.unexplained.into())
         .count(["lost", "packets", "Packets of the flow that links lost or switches dropped, control packets of both directions included."], |(row, _)| row.lost.into())
-        .count(["surplus", "packets", "Data packets that arrived whole and that the receiver did not need: copies of what it had, or symbols beyond those that decode."], |(row, _)| row.surplus.into())
+        .count(["surplus", "packets", "Data packets that arrived whole although the receiver did not need them: copies, and symbols of a block that it could decode without them."], |(row, _)| row.surplus.into())
         .finish()
 }
 

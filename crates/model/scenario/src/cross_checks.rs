@@ -184,7 +184,7 @@ fn trim(switch: &Reader<'_>, trimmed: Bytes, packets: &Lengths) {
     }
 }
 
-/// Ports must not forget what a flow still relies on. Those that do not write into its headers have nothing to forget.
+/// Refuses ports that forget a flow while it still relies on them. Ports keep nothing of flows whose headers they do not write.
 pub(crate) fn renewal(
     root: &Reader<'_>,
     Transport { reader, carried, unread }: &Transport<'_>,

@@ -2,7 +2,7 @@
 
 use pullnet_probes::{Seen, Watches};
 use pullnet_session::{HostLog, News, Report, Share, flow_of};
-use pullnet_transport::{Event, FailureReason, Words};
+use pullnet_transport::{ConnId, Event, FailureReason, Words};
 use pullnet_units::{FlowId, Instant, Picos};
 use pullnet_workload::Cue;
 
@@ -39,9 +39,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
             Event::Acked { conn, latency, .. } => self.acked(cx, now, flow_of(conn), latency),
             Event::Opened { slot, conn, .. } => {
-                // All receivers of a group know the session by the number of its first flow.
-                let groups = cx.env.net.groups.as_ref();
-                let flow = groups.map_or(flow_of(conn), |groups| groups.row(flow_of(conn), self.id));
+                let flow = self.incoming_flow(cx.env.net, conn);
                 self.opened(cx, now, slot, flow);
             }
             Event::Received { slot } => self.received(cx, now, slot),
@@ -132,8 +130,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     #[inline(never)]
     pub(super) fn count_surplus(&self, cx: &mut HostContext<'_, W>, packet: &Packet<W>) {
         let Some((conn, _)) = cx.env.net.headers.about(packet.packed()) else { return };
-        let groups = cx.env.net.groups.as_ref();
-        cx.log.count_surplus(groups.map_or(flow_of(conn), |groups| groups.row(flow_of(conn), self.id)));
+        cx.log.count_surplus(self.incoming_flow(cx.env.net, conn));
+    }
+
+    /// The flow to here of connection `conn`. All receivers of a group know the session by the number of its first flow.
+    fn incoming_flow(&self, net: &Network<W>, conn: ConnId) -> FlowId {
+        let flow = flow_of(conn);
+        net.groups.as_ref().map_or(flow, |groups| groups.row(flow, self.id))
     }
 
     /// Records payload that has arrived.
