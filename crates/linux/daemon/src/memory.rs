@@ -3,6 +3,7 @@
 //! Nothing here is a reference to shared bytes: words are atomics, and bytes are moved by relaxed atomic loads and stores
 //! into and out of memory of our own. Concurrent writes of the other side cause wrong bytes at worst.
 
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -108,19 +109,34 @@ impl Memory {
 
     /// Copies what is at `at` to `out`.
     pub fn get(&self, at: usize, out: &mut [u8]) {
+        // SAFETY: bytes of the same place and number, to which only initialised ones are written.
+        let out = unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len()) };
+        self.fill(at, out);
+    }
+
+    /// Copies what is at `at` to all of `out`.
+    fn fill(&self, at: usize, out: &mut [MaybeUninit<u8>]) {
         let (front, middle) = out.split_at_mut(before_word(at).min(out.len()));
-        self.get_bytes(at, front);
+        self.fill_bytes(at, front);
         let at = at + front.len();
         let (words, back) = middle.as_chunks_mut::<8>();
         for (there, word) in self.words(at, words.len()).iter().zip(words.iter_mut()) {
-            *word = there.load(Ordering::Relaxed).to_ne_bytes();
+            *word = there.load(Ordering::Relaxed).to_ne_bytes().map(MaybeUninit::new);
         }
-        self.get_bytes(at + 8 * words.len(), back);
+        self.fill_bytes(at + 8 * words.len(), back);
     }
 
-    fn get_bytes(&self, at: usize, out: &mut [u8]) {
+    /// Copies `long` bytes from `at` on to the end of `out`.
+    pub fn append_to(&self, at: usize, long: usize, out: &mut Vec<u8>) {
+        out.reserve(long);
+        self.fill(at, &mut out.spare_capacity_mut()[..long]);
+        // SAFETY: that many bytes behind the end were just written.
+        unsafe { out.set_len(out.len() + long) };
+    }
+
+    fn fill_bytes(&self, at: usize, out: &mut [MaybeUninit<u8>]) {
         for (there, byte) in self.bytes(at, out.len()).iter().zip(out.iter_mut()) {
-            *byte = there.load(Ordering::Relaxed);
+            byte.write(there.load(Ordering::Relaxed));
         }
     }
 }
@@ -151,6 +167,9 @@ mod tests {
             let mut out = [0; 41];
             memory.get(at, &mut out[..long + 1]);
             assert_eq!((&out[..long], out[long]), (&bytes[..long], 0), "{long} B at {at}");
+            let mut more = b"before".to_vec();
+            memory.append_to(at, long, &mut more);
+            assert_eq!(more, [b"before", &bytes[..long]].concat(), "{long} B at {at}");
         }
     }
 

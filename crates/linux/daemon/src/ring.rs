@@ -6,18 +6,22 @@
 //! | at | line of the writer | line of the reader |
 //! |---|---|---|
 //! | 0 | bytes written, u64 | bytes read, u64 |
-//! | 8 | 1: waits for room, u32 | 1: waits for bytes, u32 |
+//! | 8 | bytes of room it waits for, u32; 0: none | bytes it waits for, u32; 0: none |
 //! | 12 | 1: nothing follows, u32 | |
 //!
 //! The other side may be hostile. A counter that breaks the rules (goes backwards, or claims more than the ring holds) is
 //! reported as [`Broken`]; nothing else depends on it.
 //!
-//! Going to sleep: a side announces that it waits, and checks the counter once more; the other side moves its counter, and
-//! then checks for a waiter. With a fence between the two steps on both sides, at least one side sees the other's store.
+//! Going to sleep: a side announces how much it waits for, and checks the counter once more; the other side moves its counter,
+//! and then checks for a waiter. With a fence between the two steps on both sides, at least one side sees the other's store.
+//!
+//! Whoever moves many bytes waits for many, since each wake-up costs several system calls. The daemon wakes a reader for fewer
+//! once nothing more is about to come.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+use pullnet_host::{Sink, Source};
 use thiserror::Error;
 
 use crate::memory::Memory;
@@ -90,24 +94,87 @@ impl End {
         self.word(self.own_line).store(self.own, Ordering::Release);
     }
 
-    /// Sets or clears the flag that this side waits, so that the other side rings.
-    fn wait(&self, waits: bool) {
-        self.flag(self.own_line, WAITS).store(waits.into(), Ordering::Relaxed);
+    /// Announces that this side waits for `least` bytes, so that the other side rings; 0: it does not wait.
+    fn wait(&self, least: u32) {
+        self.flag(self.own_line, WAITS).store(least, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Whether the other side waits. Clears the flag, so the caller must ring.
-    fn other_waits(&self) -> bool {
+    /// Whether the other side waits for `there` bytes or fewer. Clears its announcement, so the caller must ring.
+    fn other_waits(&self, there: u64) -> bool {
         fence(Ordering::SeqCst);
         let flag = self.flag(self.other_line, WAITS);
-        flag.load(Ordering::Relaxed) != 0 && flag.swap(0, Ordering::Relaxed) != 0
+        let least = flag.load(Ordering::Relaxed);
+        least != 0 && u64::from(least) <= there && flag.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// The stretches of the ring from `count` on, `bytes` in all: the second begins at its start.
-    fn stretches(&self, count: u64, bytes: usize) -> [(usize, usize); 2] {
-        let offset = (count % self.layout.size as u64) as usize;
+    /// The `bytes` bytes of the ring from the own counter on, which its end may cut in two.
+    fn part(&self, bytes: usize) -> Part<'_> {
+        let offset = (self.own % self.layout.size as u64) as usize;
         let first = bytes.min(self.layout.size - offset);
-        [(self.layout.bytes + offset, first), (self.layout.bytes, bytes - first)]
+        let stretches = [(self.layout.bytes + offset, first), (self.layout.bytes, bytes - first)];
+        Part { memory: &self.memory, stretches }
+    }
+}
+
+/// Bytes of a ring that its reader may copy. They stay in the ring.
+#[derive(Debug)]
+pub(crate) struct Ready<'a>(Part<'a>);
+
+/// Room of a ring that its writer may fill. The reader sees the bytes when the writer's counter moves.
+#[derive(Debug)]
+pub(crate) struct Room<'a>(Part<'a>);
+
+#[derive(Debug)]
+struct Part<'a> {
+    memory: &'a Memory,
+    stretches: [(usize, usize); 2],
+}
+
+impl Part<'_> {
+    fn bytes(&self) -> usize {
+        self.stretches[0].1 + self.stretches[1].1
+    }
+
+    /// Takes the next bytes out, `bytes` at most: a stretch that is not cut by the end of the ring.
+    fn next(&mut self, bytes: usize) -> (usize, usize) {
+        if self.stretches[0].1 == 0 {
+            self.stretches.swap(0, 1);
+        }
+        let (at, left) = &mut self.stretches[0];
+        let long = bytes.min(*left);
+        (*at, *left) = (*at + long, *left - long);
+        (*at - long, long)
+    }
+}
+
+impl Source for Ready<'_> {
+    fn left(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn append_to(&mut self, out: &mut Vec<u8>, bytes: usize) {
+        let (first, cut) = self.0.next(bytes);
+        self.0.memory.append_to(first, cut, out);
+        if cut < bytes {
+            let (second, rest) = self.0.next(bytes - cut);
+            self.0.memory.append_to(second, rest, out);
+        }
+    }
+}
+
+impl Sink for Room<'_> {
+    fn room(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let (first, cut) = self.0.next(bytes.len());
+        self.0.memory.put(first, &bytes[..cut]);
+        if cut < bytes.len() {
+            let (second, _) = self.0.next(bytes.len() - cut);
+            self.0.memory.put(second, &bytes[cut..]);
+        }
     }
 }
 
@@ -131,14 +198,25 @@ impl Writer {
 
     /// Writes as many of `bytes` as there is room for; returns their number.
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
-        let long = self.room()?.min(bytes.len());
-        let [(first, cut), (second, _)] = self.0.stretches(self.0.own, long);
-        self.0.memory.put(first, &bytes[..cut]);
-        self.0.memory.put(second, &bytes[cut..long]);
-        if long > 0 {
-            self.0.advance(long);
-        }
+        let mut room = self.fill(bytes.len())?;
+        let long = room.room();
+        room.put(&bytes[..long]);
+        self.filled(long);
         Ok(long)
+    }
+
+    /// Room for the next bytes, `most` at most. [`Writer::filled`] hands them over.
+    pub fn fill(&mut self, most: usize) -> Result<Room<'_>, Broken> {
+        let long = self.room()?.min(most);
+        Ok(Room(self.0.part(long)))
+    }
+
+    /// Hands over `bytes` bytes that were put into the room.
+    pub fn filled(&mut self, bytes: usize) {
+        debug_assert!(self.unread() as usize + bytes <= self.0.layout.size, "filled without looking");
+        if bytes > 0 {
+            self.0.advance(bytes);
+        }
     }
 
     /// Bytes written since the beginning.
@@ -151,14 +229,25 @@ impl Writer {
         self.0.flag(self.0.own_line, ENDED).store(1, Ordering::Release);
     }
 
-    /// Sets whether this side waits for room. Check [`Writer::room`] once more before sleeping.
-    pub fn wait(&self, waits: bool) {
-        self.0.wait(waits);
+    /// Announces that this side waits for `least` bytes of room; 0: it does not wait. Check [`Writer::room`] once more before
+    /// sleeping.
+    pub fn wait(&self, least: u32) {
+        self.0.wait(least);
     }
 
-    /// Whether the reader waits, after a write or the end: then ring.
+    /// Number of bytes that the reader had not read when the room was last looked at.
+    pub fn unread(&self) -> u64 {
+        self.0.own - self.0.other
+    }
+
+    /// Whether the reader waits for no more bytes than it can read now: then ring.
+    pub fn reader_has_enough(&self) -> bool {
+        self.0.other_waits(self.unread())
+    }
+
+    /// Whether the reader waits, for any number of bytes or the end: then ring.
     pub fn reader_waits(&self) -> bool {
-        self.0.other_waits()
+        self.0.other_waits(u64::MAX)
     }
 }
 
@@ -193,13 +282,10 @@ impl Reader {
         self.end.flag(self.end.other_line, ENDED).load(Ordering::Acquire) != 0
     }
 
-    /// Copies ready bytes to `out`, as many as fit, and leaves them in the ring; returns their number.
-    pub fn peek(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
-        let long = self.ready()?.min(out.len());
-        let [(first, cut), (second, _)] = self.end.stretches(self.end.own, long);
-        self.end.memory.get(first, &mut out[..cut]);
-        self.end.memory.get(second, &mut out[cut..long]);
-        Ok(long)
+    /// The next bytes, `most` at most. They stay in the ring.
+    pub fn peek(&mut self, most: usize) -> Result<Ready<'_>, Broken> {
+        let long = self.ready()?.min(most);
+        Ok(Ready(self.end.part(long)))
     }
 
     /// Takes out `bytes` that were peeked at.
@@ -215,21 +301,31 @@ impl Reader {
 
     /// Moves ready bytes to `out`, as many as fit; returns their number.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
-        let long = self.peek(out)?;
+        let Ready(mut ready) = self.peek(out.len())?;
+        let long = ready.bytes();
+        let (first, cut) = ready.next(long);
+        ready.memory.get(first, &mut out[..cut]);
+        let (second, _) = ready.next(long - cut);
+        ready.memory.get(second, &mut out[cut..long]);
         if long > 0 {
             self.consume(long);
         }
         Ok(long)
     }
 
-    /// Sets whether this side waits for bytes. Check [`Reader::ready`] once more before sleeping.
-    pub fn wait(&self, waits: bool) {
-        self.end.wait(waits);
+    /// Announces that this side waits for `least` bytes; 0: it does not wait. Check [`Reader::ready`] once more before sleeping.
+    pub fn wait(&self, least: u32) {
+        self.end.wait(least);
     }
 
-    /// Whether the writer waits, after a read: then ring.
+    /// Whether the writer waits for no more room than there is now: then ring.
+    pub fn writer_has_enough(&self) -> bool {
+        self.end.other_waits(self.end.layout.size as u64 - (self.end.other - self.end.own))
+    }
+
+    /// Whether the writer waits, for any room: then ring.
     pub fn writer_waits(&self) -> bool {
-        self.end.other_waits()
+        self.end.other_waits(u64::MAX)
     }
 }
 
@@ -282,10 +378,15 @@ mod tests {
                     }
                     Step::Read(long) => reader.read(&mut out[..long]).unwrap(),
                     Step::Peek(long, taken) => {
-                        let peeked = reader.peek(&mut out[..long]).unwrap();
-                        prop_assert_eq!(peeked, long.min(held));
-                        reader.consume(taken.min(peeked));
-                        taken.min(peeked)
+                        let mut ready = reader.peek(long).unwrap();
+                        prop_assert_eq!(ready.left(), long.min(held));
+                        let taken = taken.min(ready.left());
+                        let mut copied = Vec::new();
+                        ready.append_to(&mut copied, taken / 2);
+                        ready.append_to(&mut copied, taken - taken / 2);
+                        out[..taken].copy_from_slice(&copied);
+                        reader.consume(taken);
+                        taken
                     }
                 };
                 for byte in &out[..got] {
@@ -338,15 +439,35 @@ mod tests {
     fn who_waits_is_rung_for_once() {
         let (_memory, mut writer, mut reader) = ring();
         assert!(!writer.reader_waits());
-        reader.wait(true);
+        reader.wait(1);
         writer.write(b"x").unwrap();
         assert_eq!([writer.reader_waits(), writer.reader_waits()], [true, false]);
-        writer.wait(true);
+        writer.wait(1);
         reader.read(&mut [0; 8]).unwrap();
         assert_eq!([reader.writer_waits(), reader.writer_waits()], [true, false]);
-        writer.wait(true);
-        writer.wait(false);
+        writer.wait(1);
+        writer.wait(0);
         assert!(!reader.writer_waits());
+    }
+
+    #[test]
+    fn who_waits_for_many_bytes_is_rung_for_when_they_are_there() {
+        let (_memory, mut writer, mut reader) = ring();
+        reader.wait(10);
+        writer.write(&[1; 9]).unwrap();
+        assert!(!writer.reader_has_enough());
+        writer.write(&[1; 1]).unwrap();
+        assert_eq!([writer.reader_has_enough(), writer.reader_has_enough()], [true, false]);
+        writer.write(&[1; 54]).unwrap();
+        writer.wait(32);
+        reader.read(&mut [0; 31]).unwrap();
+        assert!(!reader.writer_has_enough());
+        reader.read(&mut [0; 1]).unwrap();
+        assert_eq!([reader.writer_has_enough(), reader.writer_has_enough()], [true, false]);
+        // The other side may announce anything; if that is more than the ring holds, it sleeps until something else wakes it.
+        reader.wait(u32::MAX);
+        writer.write(&[1; 32]).unwrap();
+        assert_eq!([writer.reader_has_enough(), writer.reader_waits()], [false, true]);
     }
 
     /// Two threads that sleep whenever they can: a lost wake-up would leave both asleep until the watchdog of the park
@@ -370,11 +491,11 @@ mod tests {
                     to_reader.send(()).unwrap();
                 }
                 if written == 0 {
-                    writer.wait(true);
+                    writer.wait(1);
                     if writer.room().unwrap() == 0 {
                         from_reader.recv_timeout(watchdog).expect("nobody rang for the writer");
                     }
-                    writer.wait(false);
+                    writer.wait(0);
                 }
             }
             writer.end();
@@ -397,11 +518,11 @@ mod tests {
                 break;
             }
             if long == 0 {
-                reader.wait(true);
+                reader.wait(1);
                 if reader.ready().unwrap() == 0 && !reader.ended() {
                     from_writer.recv_timeout(watchdog).expect("nobody rang for the reader");
                 }
-                reader.wait(false);
+                reader.wait(0);
             }
         }
         assert_eq!(got, TOTAL);

@@ -60,6 +60,11 @@ impl Channel {
         Ok(Self { memory: Arc::new(Memory::map(fd, Self::long(size))?), size })
     }
 
+    /// Size of each of its rings. Bytes.
+    pub fn ring(&self) -> usize {
+        self.size
+    }
+
     fn up(&self) -> Layout {
         Layout { writer: 0, reader: LINE, bytes: BYTES, size: self.size }
     }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod carrier;
+mod copy;
 mod engine;
 mod error;
 mod guard;
@@ -26,6 +27,7 @@ pub mod tokio;
 mod wallet;
 
 pub use carrier::{Carrier, Form, Purpose, Taken, Times};
+pub use copy::{Sink, Source};
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};

@@ -31,6 +31,16 @@ struct Up {
 }
 
 #[derive(Debug)]
+struct Down {
+    reader: Reader,
+    /// Bytes read since a call last waited for some.
+    since_wait: usize,
+}
+
+/// Number of bytes read without a wait from which on a reader counts as one of bulk data.
+const BULK: usize = 32 << 10;
+
+#[derive(Debug)]
 pub(super) struct Client {
     pub name: u64,
     pub slot: usize,
@@ -41,7 +51,9 @@ pub(super) struct Client {
     pub owed: AtomicBool,
     given: Arc<Given>,
     up: End<Up>,
-    down: End<Reader>,
+    down: End<Down>,
+    /// Size of each ring.
+    ring: u32,
 }
 
 /// Timeout of a call, and the part of it spent spinning.
@@ -49,6 +61,13 @@ pub(super) struct Client {
 pub(super) struct Patience {
     pub spin: Duration,
     pub most: Option<Duration>,
+}
+
+impl Patience {
+    /// For calls that move much data: a thread that spins takes the processor from the daemon that it waits for.
+    fn of_bulk(self) -> Self {
+        Self { spin: Duration::ZERO, ..self }
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the clock of calls that wait")]
@@ -67,8 +86,10 @@ fn broken(_: Broken) -> StreamError {
 impl Client {
     pub fn new((name, slot, memory): (u64, usize, usize), asked: Asked, given: Arc<Given>) -> Self {
         let (writer, reader) = given.channel.application();
-        let (up, down) = (Mutex::new(Some(Up { writer, ended: false })), Mutex::new(Some(reader)));
-        Self { name, slot, memory, asked, owed: AtomicBool::new(false), given, up, down }
+        let up = Mutex::new(Some(Up { writer, ended: false }));
+        let down = Mutex::new(Some(Down { reader, since_wait: 0 }));
+        let ring = given.channel.ring() as u32;
+        Self { name, slot, memory, asked, owed: AtomicBool::new(false), given, up, down, ring }
     }
 
     fn failure(&self) -> Result<(), StreamError> {
@@ -127,11 +148,12 @@ impl Client {
     /// Reads the bytes that are there. `None`: none yet; 0: the end. Also returns whether the daemon must be notified.
     pub fn try_read(&self, out: &mut [u8]) -> Result<Option<(usize, bool)>, StreamError> {
         let mut down = lock(&self.down);
-        let reader = down.as_mut().ok_or(StreamError::Closed)?;
+        let Down { reader, since_wait } = down.as_mut().ok_or(StreamError::Closed)?;
         let ended = reader.ended();
         let long = reader.read(out).map_err(broken)?;
         if long > 0 {
-            return Ok(Some((long, reader.writer_waits())));
+            *since_wait += long;
+            return Ok(Some((long, reader.writer_has_enough())));
         }
         if ended {
             return Ok(Some((0, false)));
@@ -141,45 +163,74 @@ impl Client {
 
     /// Bytes that wait for the reader here.
     pub fn waiting(&self) -> usize {
-        lock(&self.down).as_mut().and_then(|reader| reader.ready().ok()).unwrap_or(0)
+        lock(&self.down).as_mut().and_then(|down| down.reader.ready().ok()).unwrap_or(0)
     }
 
     /// Waits until `attempt` gives a result, which depends on the daemon's writing.
-    pub fn wait_down<T>(
+    pub fn wait_for_bytes<T>(
         &self,
         patience: Patience,
-        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+        mut attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<T, StreamError> {
-        let waits = || lock(&self.down).as_ref().map(|reader| reader.wait(true));
-        wait(patience, &self.given.readable, waits, attempt)
+        if let Some(done) = attempt()? {
+            return Ok(done);
+        }
+        let bulk = lock(&self.down).as_mut().is_some_and(|down| std::mem::take(&mut down.since_wait) >= BULK);
+        let (patience, least) = if bulk { (patience.of_bulk(), self.ring / 4) } else { (patience, 1) };
+        wait(patience, &self.given.readable, || self.wait_down(least), attempt)
     }
 
     /// Waits until `attempt` gives a result, which depends on the daemon's reading.
-    pub fn wait_up<T>(
+    pub fn wait_for_room<T>(
         &self,
         patience: Patience,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<T, StreamError> {
-        let waits = || lock(&self.up).as_ref().map(|up| up.writer.wait(true));
-        wait(patience, &self.given.writable, waits, attempt)
+        wait(patience.of_bulk(), &self.given.writable, || self.wait_up(self.ring / 2), attempt)
+    }
+
+    /// Waits until `attempt` gives a result, which depends on the other host's acknowledgement.
+    pub fn wait_settled<T>(
+        &self,
+        patience: Patience,
+        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+    ) -> Result<T, StreamError> {
+        wait(patience, &self.given.writable, || self.wait_up(1), attempt)
     }
 
     /// Tries `attempt`, which depends on the daemon's writing. If it gives nothing, the readable doorbell rings when it may.
-    pub fn poll_down<T>(
+    pub fn poll_for_bytes<T>(
         &self,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<Option<T>, StreamError> {
-        let waits = || lock(&self.down).as_ref().map(|reader| reader.wait(true));
-        poll(&self.given.readable, waits, attempt)
+        poll(&self.given.readable, || self.wait_down(1), attempt)
     }
 
     /// Tries `attempt`, which depends on the daemon's reading. If it gives nothing, the writable doorbell rings when it may.
-    pub fn poll_up<T>(
+    pub fn poll_for_room<T>(
         &self,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<Option<T>, StreamError> {
-        let waits = || lock(&self.up).as_ref().map(|up| up.writer.wait(true));
-        poll(&self.given.writable, waits, attempt)
+        poll(&self.given.writable, || self.wait_up(self.ring / 2), attempt)
+    }
+
+    /// Tries `attempt`, which depends on the other host's acknowledgement. If it gives nothing, the writable doorbell rings when
+    /// it may.
+    pub fn poll_settled<T>(
+        &self,
+        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+    ) -> Result<Option<T>, StreamError> {
+        poll(&self.given.writable, || self.wait_up(1), attempt)
+    }
+
+    /// Announces that a writer waits for `least` bytes of room, or for the acknowledgement. `None`: the channel is let go.
+    fn wait_up(&self, least: u32) -> Option<()> {
+        lock(&self.up).as_ref().map(|up| up.writer.wait(least))
+    }
+
+    /// Announces that a reader waits for `least` bytes. `None`: the channel is let go.
+    fn wait_down(&self, least: u32) -> Option<()> {
+        lock(&self.down).as_ref().map(|down| down.reader.wait(least))
     }
 
     /// Descriptors of the readable and of the writable doorbell.

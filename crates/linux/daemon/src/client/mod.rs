@@ -243,7 +243,7 @@ impl Stack for DaemonStack {
 
     fn accept(&self, service: u16, timeout: Timeout) -> Result<StreamId, StreamError> {
         let listener = self.listener(service)?;
-        listener.wait_down(self.patience(timeout), || self.try_accept(&listener, 0))
+        listener.wait_for_bytes(self.patience(timeout), || self.try_accept(&listener, 0))
     }
 
     fn connect(&self, to: SocketAddr, service: u16, options: StreamOptions) -> Result<StreamId, StreamError> {
@@ -257,7 +257,7 @@ impl Stack for DaemonStack {
         if bytes.is_empty() {
             return if last { self.finish(id).map(|()| 0) } else { Ok(0) };
         }
-        client.wait_up(self.patience(timeout), || self.try_write(&client, bytes, last))
+        client.wait_for_room(self.patience(timeout), || self.try_write(&client, bytes, last))
     }
 
     fn finish(&self, id: StreamId) -> Result<(), StreamError> {
@@ -272,12 +272,12 @@ impl Stack for DaemonStack {
         if out.is_empty() {
             return Ok(0);
         }
-        client.wait_down(self.patience(timeout), || self.try_read(&client, out))
+        client.wait_for_bytes(self.patience(timeout), || self.try_read(&client, out))
     }
 
     fn settle(&self, id: StreamId, timeout: Timeout) -> Result<(), StreamError> {
         let client = self.find(id)?;
-        client.wait_up(self.patience(timeout), || Ok(client.is_settled()?.then_some(())))
+        client.wait_settled(self.patience(timeout), || Ok(client.is_settled()?.then_some(())))
     }
 
     fn close(&self, id: StreamId) {

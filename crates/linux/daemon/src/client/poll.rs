@@ -58,7 +58,7 @@ impl DaemonStack {
         if out.is_empty() {
             return Ok(Some(0));
         }
-        client.poll_down(|| self.try_read(&client, out))
+        client.poll_for_bytes(|| self.try_read(&client, out))
     }
 
     /// As [`Stack::write`]; `None`: there is no room yet.
@@ -70,7 +70,7 @@ impl DaemonStack {
         if bytes.is_empty() {
             return if last { self.finish(id).map(|()| Some(0)) } else { Ok(Some(0)) };
         }
-        client.poll_up(|| self.try_write(&client, bytes, last))
+        client.poll_for_room(|| self.try_write(&client, bytes, last))
     }
 
     /// Whether the other host has acknowledged everything that was written.
@@ -79,7 +79,7 @@ impl DaemonStack {
     /// If the stream is refused, reset, silent or closed.
     pub fn poll_settle(&self, id: StreamId) -> Result<bool, StreamError> {
         let client = self.find(id)?;
-        let settled = client.poll_up(|| Ok(client.is_settled()?.then_some(())))?;
+        let settled = client.poll_settled(|| Ok(client.is_settled()?.then_some(())))?;
         Ok(settled.is_some())
     }
 
@@ -90,7 +90,7 @@ impl DaemonStack {
     /// If the service has no listener, the daemon is gone, or [`StreamError::Full`], after which later calls may succeed.
     pub fn poll_accept(&self, service: u16) -> Result<Option<StreamId>, StreamError> {
         let listener = self.listener(service)?;
-        listener.poll_down(|| self.try_accept(&listener, DOORBELLS))
+        listener.poll_for_bytes(|| self.try_accept(&listener, DOORBELLS))
     }
 
     pub(super) fn listener(&self, service: u16) -> Result<Arc<Client>, StreamError> {

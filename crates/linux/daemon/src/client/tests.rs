@@ -31,13 +31,17 @@ struct Running {
 
 impl Running {
     fn start(number: u8) -> Self {
+        Self::with_rings(number, 4096)
+    }
+
+    fn with_rings(number: u8, ring: usize) -> Self {
         let pid = std::process::id();
         let folder = std::env::temp_dir().join(format!("pullnet-hostile-{pid}-{number}"));
         let socket = folder.join("host.sock");
         let ip = [127, 1 + (pid >> 8) as u8 % 250, pid as u8, 200 + number];
         let text = format!(
             "backend = \"udp\"\naddress = \"{}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n\
-             [limits]\nring = \"4096 B\"\n[ndp]\ngive_up = \"120 s\"\n",
+             [limits]\nring = \"{ring} B\"\n[ndp]\ngive_up = \"120 s\"\n",
             std::net::IpAddr::from(ip),
             socket.display()
         );
@@ -285,4 +289,32 @@ fn a_stream_stays_queued_while_its_descriptors_have_no_room() {
     until("the stream waits", || looks.status().unwrap().contains("\"incoming\":1"));
     assert_eq!(accept(false), Err(StreamError::Full("file descriptors of the application")));
     assert!(matches!(accept(true), Ok(Answer::Channel { memory: 1, .. })));
+}
+
+/// A reader of much data waits for more than a few bytes; those must reach it all the same, as soon as nothing follows them.
+#[test]
+fn a_few_bytes_wake_a_reader_of_many() {
+    let daemon = Running::with_rings(9, 1 << 18);
+    let listener = NdpListener::bind(&daemon.application(), SERVICE).unwrap();
+    let (many_read, goes_on) = std::sync::mpsc::channel();
+    let reading = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(WATCHDOG));
+        for _ in 0..50 {
+            let mut first = [0];
+            stream.read_exact(&mut first).unwrap();
+            stream.read_exact(&mut [0; 100_000]).unwrap();
+            many_read.send(()).unwrap();
+            stream.read_exact(&mut [0; 3]).unwrap();
+            many_read.send(()).unwrap();
+        }
+    });
+    let mut stream = NdpStream::connect(&daemon.application(), daemon.address, SERVICE).unwrap();
+    for _ in 0..50 {
+        stream.write_all(&[0; 100_001]).unwrap();
+        goes_on.recv_timeout(WATCHDOG).expect("many bytes are read");
+        stream.write_all(&[0; 3]).unwrap();
+        goes_on.recv_timeout(WATCHDOG).expect("a few bytes are read");
+    }
+    reading.join().unwrap();
 }

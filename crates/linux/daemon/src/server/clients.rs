@@ -12,7 +12,7 @@ use pullnet_units::{Instant, Picos};
 use serde_json::{Value, json};
 
 use super::application::{Application, Disconnect, Reply};
-use super::served::{Next, Role, STRIDE};
+use super::served::{Next, Role};
 use super::standing::{Happened, Standing};
 use crate::control_socket::{Attempt, ControlSocket, PeerCred};
 use crate::doorbell::Signal;
@@ -28,6 +28,8 @@ const TURNS: usize = 32;
 /// Requests of one application before the others have their turn.
 const REQUESTS: usize = 32;
 
+/// Maximum time for which a reader that waits for many bytes is left waiting while there are some.
+const OWED: Picos = Picos::from_micros(50);
 /// Time within which a new connection must send its greeting.
 const GREETING: Picos = Picos::from_secs(1);
 /// Pause of the control socket after the kernel failed to accept a connection.
@@ -76,7 +78,10 @@ pub(super) struct Server {
     listeners: BTreeMap<u16, (usize, usize)>,
     /// Channels with work to do.
     due: VecDeque<(usize, usize)>,
-    scratch: Vec<u8>,
+    /// Channels whose readers may wait for more bytes than have come.
+    owed: Vec<(usize, usize)>,
+    /// Time since when the first of them waits.
+    owed_since: Instant,
     ready: Vec<u64>,
 }
 
@@ -111,7 +116,8 @@ impl Server {
             homes: BTreeMap::new(),
             listeners: BTreeMap::new(),
             due: VecDeque::new(),
-            scratch: vec![0; STRIDE],
+            owed: Vec::new(),
+            owed_since: Instant::ZERO,
             ready: Vec::new(),
         })
     }
@@ -519,7 +525,15 @@ impl Server {
     fn turn(&mut self, engine: &mut Engine, now: Instant, number: usize, slot: usize) {
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         let Some(served) = application.channel(slot) else { return };
-        match served.turn(engine, now, &mut self.scratch) {
+        let owed = served.owes;
+        let next = served.turn(engine, now);
+        if served.owes && !owed {
+            if self.owed.is_empty() {
+                self.owed_since = now;
+            }
+            self.owed.push((number, slot));
+        }
+        match next {
             Next::Again => self.queue(number, slot),
             Next::Rest => {}
             Next::Over => {
@@ -528,6 +542,18 @@ impl Server {
                     self.applications[number] = None;
                 }
                 role.into_iter().for_each(|role| self.forget(role));
+            }
+        }
+    }
+
+    /// Wakes readers that wait for more bytes than have come, if nothing more is about to come (`idle`), or after a while.
+    pub fn ring_owed(&mut self, now: Instant, idle: bool) {
+        if self.owed.is_empty() || !idle && now.since(self.owed_since) < OWED {
+            return;
+        }
+        for (number, slot) in std::mem::take(&mut self.owed) {
+            if let Some(served) = self.served(number, slot) {
+                served.ring_owed();
             }
         }
     }

@@ -220,6 +220,7 @@ impl Loop {
         self.server.news(&mut self.network.engine);
         busy |= self.server.turns(&mut self.network.engine, now);
         busy |= self.network.send(now);
+        self.server.ring_owed(now, !busy);
         if busy {
             self.busy = now;
         } else {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use pullnet_host::{Engine, Read, StreamError, StreamId};
+use pullnet_host::{Engine, Read, Source, StreamError, StreamId};
 use pullnet_units::Instant;
 use pullnet_wire::Reason;
 
@@ -12,7 +12,7 @@ use crate::ring::{Broken, Reader, Writer};
 use crate::share::{OwnChannel, Verdict};
 
 /// Maximum number of bytes moved in each direction in one turn of a stream.
-pub(super) const STRIDE: usize = 64 << 10;
+const STRIDE: usize = 64 << 10;
 
 /// Purpose of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +72,8 @@ pub(super) struct Served {
     write_failed: bool,
     /// Its application is gone.
     orphan: bool,
+    /// Bytes were written of which the reader may not know yet.
+    pub owes: bool,
 }
 
 /// The engine and the stream of a channel's turn.
@@ -79,8 +81,6 @@ struct Turn<'a> {
     engine: &'a mut Engine,
     now: Instant,
     id: StreamId,
-    /// Room for bytes on their way.
-    scratch: &'a mut [u8],
 }
 
 impl Served {
@@ -100,6 +100,7 @@ impl Served {
             failed: false,
             write_failed: false,
             orphan: false,
+            owes: false,
         }
     }
 
@@ -111,7 +112,7 @@ impl Served {
     }
 
     /// Moves as many bytes as possible, and carries out the application's wish.
-    pub fn turn(&mut self, engine: &mut Engine, now: Instant, scratch: &mut [u8]) -> Next {
+    pub fn turn(&mut self, engine: &mut Engine, now: Instant) -> Next {
         self.queued = false;
         let verdict = self.verdict();
         let id = match self.role {
@@ -126,7 +127,7 @@ impl Served {
             engine.abort(now, id);
             return Next::Over;
         }
-        match self.move_bytes(&mut Turn { engine, now, id, scratch }, verdict) {
+        match self.move_bytes(&mut Turn { engine, now, id }, verdict) {
             Ok(Next::Over) => {
                 engine.close(now, id);
                 Next::Over
@@ -134,7 +135,7 @@ impl Served {
             Ok(next) => next,
             Err(Stop::Failed(error)) => {
                 self.fail(failure::encode(&error));
-                if verdict == Verdict::Open { Next::Rest } else { self.turn(engine, now, scratch) }
+                if verdict == Verdict::Open { Next::Rest } else { self.turn(engine, now) }
             }
             Err(Stop::Broken) => {
                 tracing::warn!(?id, "an application broke the rules of its ring; its stream is aborted");
@@ -166,13 +167,14 @@ impl Served {
 
     /// Moves bytes from the application to the engine.
     fn move_up(&mut self, turn: &mut Turn<'_>) -> Result<Next, Stop> {
-        let Turn { engine, now, id, scratch } = turn;
+        let Turn { engine, now, id } = turn;
         if self.write_failed {
             return Ok(Next::Rest);
         }
         let ended = self.up.ended();
-        let long = self.up.peek(scratch)?;
-        let taken = if long > 0 { engine.write(*now, *id, &scratch[..long])? } else { 0 };
+        let ready = self.up.peek(STRIDE)?;
+        let long = ready.left();
+        let taken = if long > 0 { engine.write_from(*now, *id, ready)? } else { 0 };
         if taken > 0 {
             self.up.consume(taken);
             self.ring_writer();
@@ -192,28 +194,31 @@ impl Served {
 
     /// Moves bytes from the engine to the application.
     fn move_down(&mut self, turn: &mut Turn<'_>) -> Result<Next, Stop> {
-        let Turn { engine, now, id, scratch } = turn;
+        let Turn { engine, now, id } = turn;
         if self.ended {
             return Ok(Next::Rest);
         }
         let mut room = self.down.room()?;
         if room == 0 {
-            self.down.wait(true);
+            self.down.wait(1);
             room = self.down.room()?;
         }
         if room == 0 {
             return Ok(Next::Rest);
         }
-        let most = room.min(scratch.len());
-        match engine.read(*now, *id, &mut scratch[..most])? {
-            Read::Nothing => return Ok(Next::Rest),
-            Read::Bytes(long) => drop(self.down.write(&scratch[..long])?),
+        match engine.read_into(*now, *id, self.down.fill(STRIDE)?)? {
+            Read::Nothing => {
+                self.owes |= self.down.unread() > 0;
+                return Ok(Next::Rest);
+            }
+            Read::Bytes(long) => self.down.filled(long),
             Read::End => {
                 self.down.end();
                 self.ended = true;
             }
         }
-        if self.down.reader_waits() {
+        let wakes = if self.ended { self.down.reader_waits() } else { self.down.reader_has_enough() };
+        if wakes {
             self.own.readable.ring();
         }
         Ok(if self.ended { Next::Rest } else { Next::Again })
@@ -253,8 +258,16 @@ impl Served {
     }
 
     fn ring_writer(&self) {
-        if self.up.writer_waits() {
+        if self.up.writer_has_enough() {
             self.own.writable.ring();
+        }
+    }
+
+    /// Wakes a reader that waits for more bytes than have come.
+    pub fn ring_owed(&mut self) {
+        self.owes = false;
+        if self.down.unread() > 0 && self.down.reader_waits() {
+            self.own.readable.ring();
         }
     }
 
@@ -276,7 +289,9 @@ impl Served {
     /// Notes that all bytes given to the engine are acknowledged.
     pub fn settle(&self) {
         self.own.channel.set_settled(self.up.taken(), self.finished);
-        self.ring_writer();
+        if self.up.writer_waits() {
+            self.own.writable.ring();
+        }
     }
 
     /// Announces a stream to this listener.

@@ -8,6 +8,7 @@ use pullnet_wire::Reason;
 
 use super::{Backlog, Engine};
 use crate::carrier::Carrier;
+use crate::copy::{Sink, Source};
 use crate::error::StreamError;
 use crate::guard::Budget;
 use crate::handle::{Notice, Read, StreamId, StreamInfo};
@@ -117,13 +118,26 @@ impl<C: Carrier> Engine<C> {
     ///
     /// # Errors
     /// If the stream is finished, gone, or has failed.
-    pub fn write(&mut self, _now: Instant, id: StreamId, bytes: &[u8]) -> Result<usize, StreamError> {
+    pub fn write(&mut self, now: Instant, id: StreamId, bytes: &[u8]) -> Result<usize, StreamError> {
+        self.write_from(now, id, bytes)
+    }
+
+    /// As [`Engine::write`], from anything that can be copied into packets.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_from(
+        &mut self,
+        _now: Instant,
+        id: StreamId,
+        from: impl Source,
+    ) -> Result<usize, StreamError> {
         let stream = self.writable(id)?;
-        let limit = self.send_room(stream.out.bytes());
+        let (limit, wanted) = (self.send_room(stream.out.bytes()), from.left());
         let taken = self.with(id.index, |stream, pool| {
-            let taken = stream.out.write(bytes, limit, pool);
+            let taken = stream.out.write(from, limit, pool);
             stream.counts.written_bytes += taken as u64;
-            stream.told.wants_room = taken < bytes.len();
+            stream.told.wants_room = taken < wanted;
             stream.told.settled &= taken == 0;
             taken
         });
@@ -200,13 +214,21 @@ impl<C: Carrier> Engine<C> {
     /// # Errors
     /// If the stream is gone or has failed.
     pub fn read(&mut self, now: Instant, id: StreamId, out: &mut [u8]) -> Result<Read, StreamError> {
+        self.read_into(now, id, out)
+    }
+
+    /// As [`Engine::read`], into anything that takes bytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_into(&mut self, now: Instant, id: StreamId, into: impl Sink) -> Result<Read, StreamError> {
         match &self.owned(id)?.receiving {
             Receiving::Failed(error) => return Err(error.clone()),
             Receiving::Dropped => return Err(StreamError::Closed),
             _ => {}
         }
         let read = self.with(id.index, |stream, pool| {
-            let got = stream.incoming.read(out, pool);
+            let got = stream.incoming.read(into, pool);
             stream.counts.read_bytes += got as u64;
             match got {
                 0 if stream.is_readable() && stream.incoming.readable() == 0 => Read::End,

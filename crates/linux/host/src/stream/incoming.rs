@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Pool;
+use crate::copy::Sink;
 
 /// Memory overhead of a packet. Bytes.
 const PER_PACKET: usize = 64;
@@ -84,12 +85,12 @@ impl Incoming {
     }
 
     /// Reads as many bytes as are ready and fit.
-    pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
+    pub fn read(&mut self, mut into: impl Sink, pool: &mut Pool) -> usize {
         let mut done = 0;
-        while let Some(packet) = self.ready.front().filter(|_| done < out.len()) {
+        while let Some(packet) = self.ready.front().filter(|_| into.room() > 0) {
             let rest = &packet[self.offset..];
-            let long = rest.len().min(out.len() - done);
-            out[done..done + long].copy_from_slice(&rest[..long]);
+            let long = rest.len().min(into.room());
+            into.put(&rest[..long]);
             (done, self.offset) = (done + long, self.offset + long);
             if self.offset == packet.len() {
                 self.offset = 0;
@@ -148,7 +149,7 @@ mod tests {
         let mut out = [0; 4];
         let mut read = Vec::new();
         loop {
-            match incoming.read(&mut out, &mut pool) {
+            match incoming.read(&mut out[..], &mut pool) {
                 0 => break,
                 long => read.extend_from_slice(&out[..long]),
             }
@@ -167,7 +168,7 @@ mod tests {
         incoming.store(0, &[0; 300], &mut pool);
         assert!(!incoming.admits(2, 500, ROOM) && incoming.admits(3, 500, ROOM));
         let mut out = [0; 1000];
-        assert_eq!(incoming.read(&mut out, &mut pool), 800);
+        assert_eq!(incoming.read(&mut out[..], &mut pool), 800);
         assert!(incoming.admits(2, 500, ROOM));
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 
 use super::Pool;
+use crate::copy::Source;
 
 /// A packet that a stream offers to the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,24 +46,23 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Takes as many bytes as fit into `limit` bytes, and returns their number.
-    pub fn write(&mut self, bytes: &[u8], limit: usize, pool: &mut Pool) -> usize {
-        let (taken, _) = bytes.split_at(bytes.len().min(limit.saturating_sub(self.bytes)));
+    pub fn write(&mut self, mut from: impl Source, limit: usize, pool: &mut Pool) -> usize {
+        let taken = from.left().min(limit.saturating_sub(self.bytes));
         let mut rest = taken;
-        while !rest.is_empty() {
+        while rest > 0 {
             if self.tail.len() == pool.room() {
                 self.seal();
             }
             if self.tail.capacity() == 0 {
                 // The caller writes the rest as soon as the limit allows it, so a packet cut short by the limit will be full.
-                let more = bytes.len() - taken.len();
-                self.tail = pool.take((rest.len() + more).min(pool.room()));
+                self.tail = pool.take(from.left().min(pool.room()));
             }
-            let (fits, more) = rest.split_at(rest.len().min(pool.room() - self.tail.len()));
-            self.tail.extend_from_slice(fits);
-            rest = more;
+            let fits = rest.min(pool.room() - self.tail.len());
+            from.append_to(&mut self.tail, fits);
+            rest -= fits;
         }
-        self.bytes += taken.len();
-        taken.len()
+        self.bytes += taken;
+        taken
     }
 
     /// Ends the stream behind the bytes written so far.
@@ -161,15 +161,15 @@ mod tests {
     #[test]
     fn small_writes_leave_at_once_and_join_while_packets_wait() {
         let (mut out, mut pool) = (Outgoing::default(), Pool::new(10));
-        assert_eq!(out.write(b"abc", 100, &mut pool), 3);
+        assert_eq!(out.write(&b"abc"[..], 100, &mut pool), 3);
         assert_eq!(offers(&mut out), [(3, false)]);
-        out.write(b"de", 100, &mut pool);
-        out.write(b"fg", 100, &mut pool);
+        out.write(&b"de"[..], 100, &mut pool);
+        out.write(&b"fg"[..], 100, &mut pool);
         assert_eq!(offers(&mut out), []);
         assert!(out.note_sent(0));
         assert_eq!(offers(&mut out), [(4, false)]);
         assert_eq!(out.packet(1), Some(&b"defg"[..]));
-        out.write(&[b'x'; 25], 100, &mut pool);
+        out.write(&[b'x'; 25][..], 100, &mut pool);
         assert_eq!(offers(&mut out), [(10, false), (10, false)]);
         assert!(!out.note_sent(1) && !out.note_sent(2) && out.note_sent(3));
         out.finish();
@@ -179,11 +179,11 @@ mod tests {
     #[test]
     fn the_end_travels_with_the_last_bytes_or_alone() {
         let (mut out, mut pool) = (Outgoing::default(), Pool::new(10));
-        out.write(&[1; 20], 100, &mut pool);
+        out.write(&[1; 20][..], 100, &mut pool);
         out.finish();
         assert_eq!(offers(&mut out), [(10, false), (10, true)]);
         let mut late = Outgoing::default();
-        late.write(&[1; 10], 100, &mut pool);
+        late.write(&[1; 10][..], 100, &mut pool);
         assert_eq!(offers(&mut late), [(10, false)]);
         late.finish();
         assert_eq!(offers(&mut late), [(0, true)]);
@@ -193,23 +193,23 @@ mod tests {
     #[test]
     fn a_packet_that_the_limit_cuts_short_has_room_for_the_rest() {
         let (mut out, mut pool) = (Outgoing::default(), Pool::new(10));
-        assert_eq!(out.write(&[1; 30], 23, &mut pool), 23);
+        assert_eq!(out.write(&[1; 30][..], 23, &mut pool), 23);
         assert!(out.tail.len() == 3 && out.tail.capacity() >= 10, "{} B", out.tail.capacity());
         let mut short = Outgoing::default();
-        assert_eq!(short.write(&[1; 3], 23, &mut pool), 3);
+        assert_eq!(short.write(&[1; 3][..], 23, &mut pool), 3);
         assert!(short.tail.capacity() < 10, "a short packet takes a short buffer");
     }
 
     #[test]
     fn the_limit_counts_what_is_not_acknowledged() {
         let (mut out, mut pool) = (Outgoing::default(), Pool::new(10));
-        assert_eq!(out.write(&[1; 30], 25, &mut pool), 25);
-        assert_eq!(out.write(&[1; 30], 25, &mut pool), 0);
+        assert_eq!(out.write(&[1; 30][..], 25, &mut pool), 25);
+        assert_eq!(out.write(&[1; 30][..], 25, &mut pool), 0);
         assert_eq!(offers(&mut out), [(10, false), (10, false)]);
         assert!(!out.note_sent(0) && out.note_sent(1));
         assert_eq!(offers(&mut out), [(5, false)]);
         assert_eq!(out.acknowledge(2, &mut pool), 20);
         assert_eq!((out.bytes(), out.packet(1), out.packet(2).map(<[u8]>::len)), (5, None, Some(5)));
-        assert_eq!(out.write(&[1; 30], 25, &mut pool), 20);
+        assert_eq!(out.write(&[1; 30][..], 25, &mut pool), 20);
     }
 }
