@@ -4,8 +4,10 @@ import os
 import re
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -149,6 +151,26 @@ def test_nobody_answers(pullnet: Pullnet, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert f"error: --on {on}: no scheduler answers there: " in done.stderr
     assert "start one with `dask scheduler`" in done.stderr
+
+
+@pytest.mark.parametrize("greeting", [b"220 mail.example ESMTP\r\n", b"HTTP/1.1 400 Bad Request\r\n", b""])
+def test_another_kind_of_server_is_no_scheduler(greeting: bytes, pullnet: Pullnet, tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text(PLAIN)
+
+    class Other(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(greeting)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        on = f"dask://127.0.0.1:{server.server_address[1]}"
+        done = pullnet("sweep", "it.toml", "--on", on, "-o", "out", timeout=120)
+        server.shutdown()
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"error: --on {on}: something other than a dask scheduler answers there; state the port that `dask scheduler` "
+        "prints, usually 8786 (8787 is that of its web page)\n",
+    )
 
 
 def test_without_dask_the_command_says_what_to_install(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import socket
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"dask://([^/@\s]+|\[[^\]]+\]):(\d{1,5})/?")
 
-_CONNECT_S = "10s"
+_CONNECT_S = 10
+
+_GREETING = 8
+"""Bytes with which a scheduler begins: how many parts its first message has, the lowest byte first."""
+
+_MOST_PARTS = 1000
 
 _AHEAD = 2
 """Runs that each thread of a worker has been given, so that none waits for us."""
@@ -45,15 +51,39 @@ def on_dask(
         from distributed import Client
     except ImportError:
         raise InputError(f"--on {on}: needs dask.distributed; install it with `pip install 'pullnet[dask]'`") from None
+    _greeted(on)
     try:
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False, name="pullnet-sweep")
+        client = Client(address, timeout=f"{_CONNECT_S}s", set_as_default=False, name="pullnet-sweep")
     except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"--on {on}: no scheduler answers there: {reason}; start one with `dask scheduler`") from None
+        raise _unanswered(on, error) from None
     try:
         yield from _work_off(client, on, store, deque(tasks), stop, tally)
     finally:
         client.close(timeout=5)
+
+
+def _unanswered(on: str, error: Exception) -> InputError:
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    return InputError(f"--on {on}: no scheduler answers there: {reason}; start one with `dask scheduler`")
+
+
+def _greeted(on: str) -> None:
+    """Refuse a server of another kind, whose bytes the library would take for the length of a message."""
+    host, port = address_of(on).removeprefix("tcp://").rsplit(":", 1)
+    other = InputError(
+        f"--on {on}: something other than a dask scheduler answers there; state the port that `dask scheduler` prints, "
+        "usually 8786 (8787 is that of its web page)"
+    )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S) as link:
+            try:
+                greeting = link.recv(_GREETING, socket.MSG_WAITALL)
+            except (TimeoutError, ConnectionError):
+                raise other from None
+    except OSError as error:
+        raise _unanswered(on, error) from None
+    if len(greeting) < _GREETING or not 1 <= int.from_bytes(greeting, "little") <= _MOST_PARTS:
+        raise other
 
 
 def _work_off(
