@@ -200,3 +200,18 @@ def test_a_truncated_record_is_the_same_in_json(capfd: pytest.CaptureFixture[str
     assert source["packets"] == 599
     assert source["unreadable"][0]["kind"] == "skipped bytes"
     assert source["unreadable"][0]["count"] == 16 + 20 - 7
+
+
+@pytest.mark.parametrize(
+    "command", ["volumes {0} -o {0}", "volumes {0} -o {1}", "synthesise --from {0} -o {1}", "bill {0} --invoice {1}"]
+)
+def test_what_is_read_is_not_written_over(command: str, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    read, also = tmp_path / "read.csv", tmp_path / "also.csv"
+    make = ["--mean", "8 Mbps", "--cv", "0.1", "--timescale", "5min", "--duration", "1h"]
+    assert status(["traffic", "synthesise", *make, "-o", str(read)]) == 0
+    also.symlink_to(read)
+    kept = read.read_bytes()
+    capfd.readouterr()
+    assert status(["traffic", *command.format(read, also).split()]) == 2
+    assert " is also what is read, and would be lost" in capfd.readouterr().err
+    assert read.read_bytes() == kept

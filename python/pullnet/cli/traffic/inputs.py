@@ -2,8 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from pullnet.cli.traffic.common import say_sources
+from pullnet.traffic.error import TrafficError
 from pullnet.traffic.reading import Reading, load, make_options, options_of
 from pullnet.traffic.source import Options
 
@@ -142,6 +143,16 @@ class Inputs:
             reading = load(self.files, _with_progress(made, shown))
         say_sources(reading.sources)
         return reading
+
+
+def keep(files: Iterable[Path], out: Path) -> None:
+    """Refuse to write over a file that is read: a measurement would be lost."""
+    for file in files:
+        with suppress(OSError):
+            if out.samefile(file):
+                raise TrafficError(
+                    "is also what is read, and would be lost", where=str(out), remedy="write to another file"
+                )
 
 
 def reads(command: Callable[..., None]) -> Callable[..., None]:
