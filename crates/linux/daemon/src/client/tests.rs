@@ -318,3 +318,36 @@ fn a_few_bytes_wake_a_reader_of_many() {
     }
     reading.join().unwrap();
 }
+
+/// Two threads read one stream: each byte wakes one that sleeps, also when the other one is about to sleep or has just been woken.
+#[test]
+fn two_readers_of_a_stream_miss_no_byte() {
+    let daemon = Running::start(10);
+    let mut stack = DaemonStack::connect(&daemon.socket).unwrap();
+    stack.set_spin(Duration::ZERO);
+    let stack = Arc::new(stack);
+    stack.listen(SERVICE).unwrap();
+    let mut stream = NdpStream::connect(&daemon.application(), daemon.address, SERVICE).unwrap();
+    stream.write_all(b"x").unwrap();
+    let id = stack.accept(SERVICE, Some(WATCHDOG)).unwrap();
+    assert_eq!(stack.read(id, &mut [0], Some(WATCHDOG)), Ok(1));
+    let (has_read, hears) = std::sync::mpsc::channel();
+    let both = Arc::new(std::sync::Barrier::new(2));
+    let readers = [0, 1].map(|_| {
+        let (stack, has_read, both) = (Arc::clone(&stack), has_read.clone(), Arc::clone(&both));
+        thread::spawn(move || {
+            while stack.read(id, &mut [0], None) == Ok(1) {
+                has_read.send(()).unwrap();
+                both.wait();
+            }
+        })
+    });
+    for _ in 0..2000 {
+        for _ in 0..2 {
+            stream.write_all(b"x").unwrap();
+            hears.recv_timeout(Duration::from_secs(10)).expect("every byte is read");
+        }
+    }
+    stack.close(id);
+    readers.into_iter().for_each(|reader| reader.join().unwrap());
+}

@@ -54,14 +54,14 @@ impl Turn {
         state.waiting = true;
         drop(state);
         let signal = self.doorbell.wait(time);
-        self.state().waiting = false;
-        self.wake();
-        signal
-    }
-
-    fn wake(&self) {
-        self.state().epoch += 1;
+        // In one step: a thread that began to sleep in between would miss the ring.
+        {
+            let mut state = self.state();
+            state.waiting = false;
+            state.epoch += 1;
+        }
         self.woken.notify_all();
+        signal
     }
 
     /// The doorbell, for programs with an event loop of their own.
@@ -88,4 +88,35 @@ impl Turn {
 /// The error for a daemon that is gone.
 pub(super) fn gone() -> StreamError {
     StreamError::Stopped("the daemon is gone; start pullnetd again, and connect again".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    /// A thread that comes while another one takes a ring must not sleep at the doorbell as if it had not rung.
+    #[test]
+    fn a_ring_that_one_thread_takes_is_seen_by_the_next() {
+        let [rings, hears] = Doorbell::pair().unwrap();
+        let turn = Arc::new(Turn::new(hears));
+        for _ in 0..300 {
+            let (epoch, sleeps) = (turn.epoch(), Arc::clone(&turn));
+            let sleeper = thread::spawn(move || sleeps.sleep(epoch, None).unwrap());
+            while !turn.state().waiting {
+                thread::yield_now();
+            }
+            rings.ring();
+            let after = loop {
+                if let State { waiting: false, epoch } = *turn.state() {
+                    break epoch;
+                }
+                std::hint::spin_loop();
+            };
+            assert_ne!(after, epoch, "one thread has taken the ring, and the others are not told");
+            assert_eq!(sleeper.join().unwrap(), Signal::Rung);
+        }
+    }
 }
