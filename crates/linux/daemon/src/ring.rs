@@ -245,6 +245,11 @@ impl Writer {
         self.0.other_waits(self.unread())
     }
 
+    /// Whether the reader still waits after [`Writer::reader_has_enough`].
+    pub fn reader_wants_more(&self) -> bool {
+        self.0.flag(self.0.other_line, WAITS).load(Ordering::Relaxed) != 0
+    }
+
     /// Whether the reader waits, for any number of bytes or the end: then ring.
     pub fn reader_waits(&self) -> bool {
         self.0.other_waits(u64::MAX)

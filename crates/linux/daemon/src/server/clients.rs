@@ -29,7 +29,7 @@ const TURNS: usize = 32;
 const REQUESTS: usize = 32;
 
 /// Maximum time for which a reader that waits for many bytes is left waiting while there are some.
-const OWED: Picos = Picos::from_micros(50);
+pub(super) const OWED: Picos = Picos::from_micros(50);
 /// Time within which a new connection must send its greeting.
 const GREETING: Picos = Picos::from_secs(1);
 /// Pause of the control socket after the kernel failed to accept a connection.

@@ -87,6 +87,8 @@ impl Action {
 struct Taken {
     fd: OwnedFd,
     channel: Channel,
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests listen to it"))]
+    readable: Doorbell,
 }
 
 /// The application and the daemon. The daemon's frames come back to it, so that the application has streams to itself.
@@ -232,9 +234,9 @@ impl Hostile {
                 assert!(slot < CHANNELS, "more channels than are allowed");
                 self.names.push(channel);
                 if memory == self.taken.len() {
-                    let [fd, _, _] = [fd(), fd(), fd()];
+                    let [fd, readable, _] = [fd(), fd(), fd()];
                     let channel = Channel::map(&fd, RING).expect("memory of the daemon");
-                    self.taken.push(Taken { fd, channel });
+                    self.taken.push(Taken { fd, channel, readable: readable.into() });
                 }
             }
             Answer::Text { .. } => drop(fd()),
@@ -257,10 +259,7 @@ impl Hostile {
     /// Lets the daemon do all work that is due.
     fn work(&mut self) {
         for _ in 0..TURNS {
-            assert!(!self.server.look(&mut self.engine, self.now), "nobody stops the daemon");
-            self.server.news(&mut self.engine);
-            let busy = self.server.turns(&mut self.engine, self.now) | self.carry();
-            if !busy && !self.server.is_due() {
+            if !self.turn() && !self.server.is_due() {
                 break;
             }
         }
@@ -270,6 +269,15 @@ impl Hostile {
             "{} streams",
             totals.streams
         );
+    }
+
+    /// A turn of the daemon. Returns whether it was busy.
+    fn turn(&mut self) -> bool {
+        assert!(!self.server.look(&mut self.engine, self.now), "nobody stops the daemon");
+        self.server.news(&mut self.engine);
+        let busy = self.server.turns(&mut self.engine, self.now) | self.carry();
+        self.server.ring_owed(self.now, !busy);
+        busy
     }
 
     /// Carries a frame to its destination. Returns whether there was one.
@@ -306,6 +314,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::doorbell::Signal;
+    use crate::ring::Writer;
+    use crate::server::clients::OWED;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
@@ -361,5 +372,41 @@ mod tests {
         let counts = hostile.engine.status().totals.counts;
         assert_eq!(counts.written_bytes, 3000);
         hostile.end();
+    }
+
+    /// A reader that waits for many bytes is woken for a few within [`OWED`] and a turn, even if more come in each turn.
+    #[test]
+    fn bytes_that_trickle_in_wake_a_reader_of_many() {
+        let mut hostile = Hostile::new();
+        let (hello, connect, listen, accept) = (0, 2, 4, 5);
+        for (what, of) in [(hello, 0), (listen, 0), (connect, 0)] {
+            hostile.does(Action::Ask(what, of));
+            hostile.does(Action::Wait(1));
+        }
+        let (mut up, _) = hostile.taken[1].channel.application();
+        let send = |hostile: &mut Hostile, up: &mut Writer| {
+            up.write(&[7; 10]).unwrap();
+            hostile.session.as_ref().unwrap().0.note(1);
+        };
+        send(&mut hostile, &mut up);
+        hostile.does(Action::Wait(1000));
+        hostile.does(Action::Ask(accept, 1));
+        hostile.does(Action::Wait(1000));
+        let (_, mut down) = hostile.taken[2].channel.application();
+        down.read(&mut [0; 100]).unwrap();
+        hostile.taken[2].readable.drain();
+        down.wait(RING as u32 / 4);
+        let turn = Picos::from_micros(10);
+        let most = OWED + turn + turn;
+        let mut waited = Picos::ZERO;
+        while hostile.taken[2].readable.drain() == Signal::None {
+            waited = if down.ready().unwrap() > 0 { waited + turn } else { waited };
+            assert!(waited <= most, "{} B wait for a reader", down.ready().unwrap());
+            send(&mut hostile, &mut up);
+            hostile.turn();
+            while hostile.carry() {}
+            hostile.now = hostile.now + turn;
+        }
+        assert!(down.ready().unwrap() < RING / 4);
     }
 }
