@@ -32,7 +32,7 @@ const SPIN: Duration = Duration::from_micros(50);
 
 /// The streams of an application that a daemon serves.
 ///
-/// Calls spin for a while and then sleep. If the daemon ends, every call fails at once with [`StreamError::Stopped`].
+/// Calls spin for a while and then sleep, unless they move much data. If the daemon ends, every call fails at once with [`StreamError::Stopped`].
 /// Dropping it resets the streams that are still open.
 #[derive(Debug)]
 pub struct DaemonStack {
@@ -77,7 +77,8 @@ impl DaemonStack {
         Ok(Self { control, welcome, session, doorbell: doorbell.into(), spin: SPIN, held: Mutex::default() })
     }
 
-    /// Sets the time that calls spin before they sleep: longer is faster and costs more processor time.
+    /// Sets the time that calls spin before they sleep: longer is faster and costs more processor time. Writes that find no room,
+    /// and reads after much data, sleep at once all the same.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
