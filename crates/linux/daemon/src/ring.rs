@@ -270,10 +270,12 @@ impl Reader {
         Self { end: End::new(memory, layout, layout.reader, layout.writer), sealed: u64::MAX }
     }
 
-    /// Stops reading at the current end: bytes written from now on are ignored.
+    /// Stops reading at the current end: bytes written from now on are ignored. With an impossible counter that is what was read so far,
+    /// since the other side may mend it.
     pub fn seal(&mut self) -> Result<(), Broken> {
-        self.sealed = self.end.own + self.ready()? as u64;
-        Ok(())
+        let ready = self.ready();
+        self.sealed = self.end.own + ready.unwrap_or(0) as u64;
+        ready.map(|_| ())
     }
 
     /// Number of bytes that can be read now.
@@ -438,6 +440,19 @@ mod tests {
         writer.end();
         assert!(reader.ended());
         assert_eq!(reader.ready(), Ok(4));
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_seal() {
+        for counter in [10, u64::MAX] {
+            let (memory, mut writer, mut reader) = ring();
+            writer.write(&[1; 10]).unwrap();
+            memory.word(LAYOUT.writer).store(counter, Ordering::Relaxed);
+            let sealed = reader.seal();
+            writer.write(&[2; 10]).unwrap();
+            let expected = if counter == 10 { (Ok(()), 10) } else { (Err(Broken), 0) };
+            assert_eq!((sealed, reader.read(&mut [0; 64]).unwrap()), expected);
+        }
     }
 
     #[test]
