@@ -51,7 +51,7 @@ def on_dask(
         from distributed import Client
     except ImportError:
         raise InputError(f"--on {on}: needs dask.distributed; install it with `pip install 'pullnet[dask]'`") from None
-    _greeted(on)
+    _greeted(on, address)
     try:
         client = Client(address, timeout=f"{_CONNECT_S}s", set_as_default=False, name="pullnet-sweep")
     except (OSError, ValueError) as error:
@@ -67,9 +67,9 @@ def _unanswered(on: str, error: Exception) -> InputError:
     return InputError(f"--on {on}: no scheduler answers there: {reason}; start one with `dask scheduler`")
 
 
-def _greeted(on: str) -> None:
+def _greeted(on: str, address: str) -> None:
     """Refuse a server of another kind, whose bytes the library would take for the length of a message."""
-    host, port = address_of(on).removeprefix("tcp://").rsplit(":", 1)
+    host, port = address.removeprefix("tcp://").rsplit(":", 1)
     other = InputError(
         f"--on {on}: something other than a dask scheduler answers there; state the port that `dask scheduler` prints, "
         "usually 8786 (8787 is that of its web page)"
@@ -77,7 +77,7 @@ def _greeted(on: str) -> None:
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S) as link:
             try:
-                greeting = link.recv(_GREETING, socket.MSG_WAITALL)
+                greeting = link.makefile("rb").read(_GREETING)
             except (TimeoutError, ConnectionError):
                 raise other from None
     except OSError as error:
