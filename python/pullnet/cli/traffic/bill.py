@@ -11,7 +11,7 @@ from rich.table import Table
 
 from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
-from pullnet.cli.traffic.inputs import Inputs, keep, reads
+from pullnet.cli.traffic.inputs import Inputs, reads, refuse_replacing
 from pullnet.traffic.billing import (
     Bill,
     Forecast,
@@ -104,7 +104,7 @@ def bill(
     """
     if invoice is not None:
         check_place(invoice)
-        keep(inputs.files, invoice)
+        refuse_replacing(inputs.files, invoice)
     prices = _price(price, overage, currency)
     commitment = 0 if commit is None else round(bits_per_second(commit, "--commit"))
     terms = Terms(rule, rank, gaps, share(percentile), prices, commitment)

@@ -145,7 +145,7 @@ class Inputs:
         return reading
 
 
-def keep(files: Iterable[Path], out: Path) -> None:
+def refuse_replacing(files: Iterable[Path], out: Path) -> None:
     """Refuse to write over a file that is read: a measurement would be lost."""
     for file in files:
         with suppress(OSError):

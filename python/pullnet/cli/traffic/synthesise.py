@@ -9,7 +9,7 @@ import typer
 
 from pullnet import json_text
 from pullnet.cli.traffic.common import AsJson
-from pullnet.cli.traffic.inputs import Inputs, keep, reads_one
+from pullnet.cli.traffic.inputs import Inputs, reads_one, refuse_replacing
 from pullnet.traffic import fitted
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import write
@@ -85,7 +85,7 @@ def synthesise(
     They are independent, or have a memory. Equal seeds give equal volumes.
     """
     if source is not None:
-        keep([source], out)
+        refuse_replacing([source], out)
     if source is None:
         recipe = _stated(model, mean, cv, timescale, duration)
     elif source.suffix == ".json":

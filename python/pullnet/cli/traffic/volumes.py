@@ -9,7 +9,7 @@ from rich.table import Table
 
 from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json
-from pullnet.cli.traffic.inputs import Inputs, keep, reads
+from pullnet.cli.traffic.inputs import Inputs, reads, refuse_replacing
 from pullnet.traffic.files import check_place, state_counts, write
 from pullnet.traffic.quantities import shown_rate, shown_time
 from pullnet.traffic.volumes import State, Volumes
@@ -28,7 +28,7 @@ def volumes(
     """Count the bytes in each interval of captures and counters."""
     if out is not None:
         check_place(out)
-        keep(inputs.files, out)
+        refuse_replacing(inputs.files, out)
     reading = inputs.gather(quiet=quiet)
     if out is not None:
         write(reading.volumes, out)
