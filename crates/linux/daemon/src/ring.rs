@@ -15,8 +15,8 @@
 //! Going to sleep: a side announces how much it waits for, and checks the counter once more; the other side moves its counter,
 //! and then checks for a waiter. With a fence between the two steps on both sides, at least one side sees the other's store.
 //!
-//! Whoever moves many bytes waits for many, since each wake-up costs several system calls. The daemon wakes a reader for fewer
-//! once nothing more is about to come.
+//! A side that moves many bytes also waits for many, because each wake-up costs several system calls. If nothing more is about to
+//! come, the daemon wakes a reader for fewer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -136,15 +136,16 @@ impl Part<'_> {
         self.stretches[0].1 + self.stretches[1].1
     }
 
-    /// Takes the next bytes out, `bytes` at most: a stretch that is not cut by the end of the ring.
-    fn next(&mut self, bytes: usize) -> (usize, usize) {
-        if self.stretches[0].1 == 0 {
-            self.stretches.swap(0, 1);
-        }
-        let (at, left) = &mut self.stretches[0];
-        let long = bytes.min(*left);
-        (*at, *left) = (*at + long, *left - long);
-        (*at - long, long)
+    /// Takes out where the next `bytes` bytes are, in stretches that the end of the ring does not cut.
+    fn take(&mut self, bytes: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let mut wanted = bytes;
+        let taken = self.stretches.each_mut().map(|(at, left)| {
+            let long = wanted.min(*left);
+            wanted -= long;
+            (*at, *left) = (*at + long, *left - long);
+            (*at - long, long)
+        });
+        taken.into_iter().filter(|(_, long)| *long > 0)
     }
 }
 
@@ -154,11 +155,8 @@ impl Source for Ready<'_> {
     }
 
     fn append_to(&mut self, out: &mut Vec<u8>, bytes: usize) {
-        let (first, cut) = self.0.next(bytes);
-        self.0.memory.append_to(first, cut, out);
-        if cut < bytes {
-            let (second, rest) = self.0.next(bytes - cut);
-            self.0.memory.append_to(second, rest, out);
+        for (at, long) in self.0.take(bytes) {
+            self.0.memory.append_to(at, long, out);
         }
     }
 }
@@ -168,12 +166,11 @@ impl Sink for Room<'_> {
         self.0.bytes()
     }
 
-    fn put(&mut self, bytes: &[u8]) {
-        let (first, cut) = self.0.next(bytes.len());
-        self.0.memory.put(first, &bytes[..cut]);
-        if cut < bytes.len() {
-            let (second, _) = self.0.next(bytes.len() - cut);
-            self.0.memory.put(second, &bytes[cut..]);
+    fn put(&mut self, mut bytes: &[u8]) {
+        for (at, long) in self.0.take(bytes.len()) {
+            let (now, later) = bytes.split_at(long);
+            self.0.memory.put(at, now);
+            bytes = later;
         }
     }
 }
@@ -310,10 +307,12 @@ impl Reader {
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
         let Ready(mut ready) = self.peek(out.len())?;
         let long = ready.bytes();
-        let (first, cut) = ready.next(long);
-        ready.memory.get(first, &mut out[..cut]);
-        let (second, _) = ready.next(long - cut);
-        ready.memory.get(second, &mut out[cut..long]);
+        let mut rest = &mut out[..long];
+        for (at, long) in ready.take(long) {
+            let (now, later) = rest.split_at_mut(long);
+            ready.memory.get(at, now);
+            rest = later;
+        }
         if long > 0 {
             self.consume(long);
         }

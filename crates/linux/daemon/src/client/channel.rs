@@ -52,8 +52,6 @@ pub(super) struct Client {
     given: Arc<Given>,
     up: End<Up>,
     down: End<Down>,
-    /// Size of each ring.
-    ring: u32,
 }
 
 /// Timeout of a call, and the part of it spent spinning.
@@ -88,8 +86,7 @@ impl Client {
         let (writer, reader) = given.channel.application();
         let up = Mutex::new(Some(Up { writer, ended: false }));
         let down = Mutex::new(Some(Down { reader, since_wait: 0 }));
-        let ring = given.channel.ring() as u32;
-        Self { name, slot, memory, asked, owed: AtomicBool::new(false), given, up, down, ring }
+        Self { name, slot, memory, asked, owed: AtomicBool::new(false), given, up, down }
     }
 
     fn failure(&self) -> Result<(), StreamError> {
@@ -176,7 +173,7 @@ impl Client {
             return Ok(done);
         }
         let bulk = lock(&self.down).as_mut().is_some_and(|down| std::mem::take(&mut down.since_wait) >= BULK);
-        let (patience, least) = if bulk { (patience.of_bulk(), self.ring / 4) } else { (patience, 1) };
+        let (patience, least) = if bulk { (patience.of_bulk(), self.part_of_ring(4)) } else { (patience, 1) };
         wait(patience, &self.given.readable, || self.wait_down(least), attempt)
     }
 
@@ -186,7 +183,7 @@ impl Client {
         patience: Patience,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<T, StreamError> {
-        wait(patience.of_bulk(), &self.given.writable, || self.wait_up(self.ring / 2), attempt)
+        wait(patience.of_bulk(), &self.given.writable, || self.wait_up(self.part_of_ring(2)), attempt)
     }
 
     /// Waits until `attempt` gives a result, which depends on the other host's acknowledgement.
@@ -211,7 +208,7 @@ impl Client {
         &self,
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<Option<T>, StreamError> {
-        poll(&self.given.writable, || self.wait_up(self.ring / 2), attempt)
+        poll(&self.given.writable, || self.wait_up(self.part_of_ring(2)), attempt)
     }
 
     /// Tries `attempt`, which depends on the other host's acknowledgement. If it gives nothing, the writable doorbell rings when
@@ -221,6 +218,11 @@ impl Client {
         attempt: impl FnMut() -> Result<Option<T>, StreamError>,
     ) -> Result<Option<T>, StreamError> {
         poll(&self.given.writable, || self.wait_up(1), attempt)
+    }
+
+    /// Bytes that are one of `parts` equal parts of a ring.
+    fn part_of_ring(&self, parts: usize) -> u32 {
+        (self.given.channel.ring() / parts) as u32
     }
 
     /// Announces that a writer waits for `least` bytes of room, or for the acknowledgement. `None`: the channel is let go.

@@ -32,8 +32,8 @@ const SPIN: Duration = Duration::from_micros(50);
 
 /// The streams of an application that a daemon serves.
 ///
-/// Calls spin for a while and then sleep, unless they move much data. If the daemon ends, every call fails at once with [`StreamError::Stopped`].
-/// Dropping it resets the streams that are still open.
+/// Calls spin for a while and then sleep, unless they move much data. If the daemon ends, every call fails at once with
+/// [`StreamError::Stopped`]. Dropping it resets the streams that are still open.
 #[derive(Debug)]
 pub struct DaemonStack {
     control: Mutex<Control>,

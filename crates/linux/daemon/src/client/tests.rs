@@ -319,7 +319,7 @@ fn a_few_bytes_wake_a_reader_of_many() {
     reading.join().unwrap();
 }
 
-/// Two threads read one stream: each byte wakes one that sleeps, also when the other one is about to sleep or has just been woken.
+/// Two threads read one stream. Each byte wakes a sleeping one, even while the other falls asleep or wakes up.
 #[test]
 fn two_readers_of_a_stream_miss_no_byte() {
     let daemon = Running::start(10);
