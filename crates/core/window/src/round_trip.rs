@@ -1,4 +1,4 @@
-use pullnet_units::Picos;
+use pullnet_units::{Instant, Picos};
 
 /// Bounds of the retransmission timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +11,18 @@ pub struct TimerRules {
     pub ceiling: Picos,
     /// Granularity of the clock: least value of the variance term.
     pub granularity: Picos,
+    /// Interval between two looks at all timers; 0 = a timer runs out at its exact time.
+    pub scan: Picos,
+}
+
+impl TimerRules {
+    /// When a timer that ends at `end` is noticed: at the first scan after it.
+    fn noticed(&self, end: Instant) -> Instant {
+        match end.0.checked_div(self.scan.0) {
+            Some(scans) => Instant((scans + 1).saturating_mul(self.scan.0)),
+            None => end,
+        }
+    }
 }
 
 /// Largest number of doublings counted; the largest timeout is reached long before.
@@ -69,6 +81,11 @@ impl RoundTrip {
         };
         base.max(rules.floor).saturating_mul(1 << self.doublings).min(rules.ceiling.max(rules.floor))
     }
+
+    /// When a timer that starts at `now` runs out.
+    pub fn due(&self, now: Instant, rules: &TimerRules) -> Instant {
+        rules.noticed(now.after(self.timeout(rules)))
+    }
 }
 
 #[cfg(test)]
@@ -79,8 +96,13 @@ mod tests {
         Picos::from_millis(n)
     }
 
-    const RULES: TimerRules =
-        TimerRules { floor: ms(1), initial: ms(1000), ceiling: ms(60_000), granularity: ms(1) };
+    const RULES: TimerRules = TimerRules {
+        floor: ms(1),
+        initial: ms(1000),
+        ceiling: ms(60_000),
+        granularity: ms(1),
+        scan: Picos(0),
+    };
 
     #[test]
     fn the_first_sample_sets_the_timeout_to_three_round_trips() {
@@ -118,6 +140,15 @@ mod tests {
         assert_eq!(trip.timeout(&RULES), ms(4000));
         trip.sample(ms(8));
         assert_eq!(trip.timeout(&RULES), ms(24));
+    }
+
+    #[test]
+    fn a_scanned_timer_runs_out_at_the_first_scan_after_its_end() {
+        let trip = RoundTrip::default();
+        let rules = TimerRules { initial: ms(7), scan: ms(10), ..RULES };
+        let due = |start| trip.due(Instant::ZERO.after(ms(start)), &rules);
+        assert_eq!([0, 3, 4].map(due), [10, 20, 20].map(|at| Instant::ZERO.after(ms(at))));
+        assert_eq!(trip.due(Instant::ZERO.after(ms(3)), &RULES), Instant::ZERO.after(ms(1003)));
     }
 
     #[test]

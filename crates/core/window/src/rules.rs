@@ -140,6 +140,10 @@ macro_rules! window_settings {
                 /// Granularity of the clock that measures round trips: least variance term of the timeout. Source: RFC
                 /// 6298, section 2, G; 1 ms.
                 rto_granularity: pullnet_units::Picos = "1 ms" in "1 ps" => "1 s",
+                /// Interval at which all retransmission timers are looked at: one that has run out takes effect at the next
+                /// multiple of it. At 0 each takes effect at its exact time. Source: public NDP code, 10 ms, and 1 ms in
+                /// its incasts.
+                rto_scan: pullnet_units::Picos = "0 ps" in "0 ps" => "10 s",
                 /// Timeouts in a row after which a flow fails. Source: Linux, tcp_retries2, 15.
                 retries: u32 = 15 in 1 => 100,
                 /// Packets beyond the oldest missing one that a receiver takes, and so the largest window of a sender.
@@ -172,6 +176,7 @@ macro_rules! window_settings {
                         initial: self.initial_rto,
                         ceiling: self.max_rto,
                         granularity: self.rto_granularity,
+                        scan: self.rto_scan,
                     },
                     retries: self.retries,
                     receive_window: self.receive_window.0,

@@ -188,7 +188,7 @@ impl<C: Control> Sender<C> {
     }
 
     fn start_timer(&mut self, now: Instant, rules: &Rules) {
-        self.due = now.after(self.round_trip.timeout(&rules.timer));
+        self.due = self.round_trip.due(now, &rules.timer);
     }
 
     /// The path of the next packet.
