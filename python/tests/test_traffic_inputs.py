@@ -1,5 +1,6 @@
 """Tables as operators have them: units by name, times with and without zones, dialects, long tables, jitter."""
 
+import gzip
 import json
 import shutil
 import signal
@@ -532,3 +533,87 @@ def test_a_study_of_which_nothing_can_be_fitted_is_an_error(pullnet: Pullnet, tm
     assert done.returncode == 2
     assert "all 50 values are" in done.stderr
     assert not (tmp_path / "report").exists()
+
+
+# --- columns that would be lost or misread without a word
+
+
+def rows(count: int, *cells: str, header: str = "time,in_bytes,out_bytes") -> str:
+    """Return a table of `count` rows 5 minutes apart; the row number replaces `#` in cells."""
+    body = "".join(f"{300 * row},{','.join(cells).replace('#', str(7 + row % 5))}\n" for row in range(count))
+    return f"{header}\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [("err", "`err`"), ('"1,234"', "`1,234`"), ("-", "`-`"), ("5 Mbps", "`5 Mbps`")],
+)
+def test_one_bad_cell_does_not_remove_its_column(bad: str, shown: str, pullnet: Pullnet, tmp_path: Path) -> None:
+    text = rows(9, "#", "#") + f"2700,7,{bad}\n" + "3000,7,7\n"
+    (tmp_path / "a.csv").write_text(text)
+    for command in ("volumes", "bill"):
+        done = pullnet("traffic", command, "a.csv")
+        assert done.returncode == 2, done.stdout
+        assert f"a.csv, line 11, column out_bytes: {shown} is not a number" in done.stderr
+    (volumes,) = read(tmp_path / "a.csv", columns="in_bytes")
+    assert len(volumes) == 11
+
+
+def test_a_column_of_text_that_is_mostly_numbers_is_no_label(tmp_path: Path) -> None:
+    with pytest.raises(TrafficError, match="column there: `off` is not a number"):
+        table(tmp_path, rows(5, "#", "#", header="time,in_bytes,there") + "1500,7,off\n")
+    (volumes,) = table(tmp_path, rows(5, "#", "192.168.100.1#", header="time,in_bytes,router"))
+    assert len(volumes) == 5
+
+
+def test_an_empty_column_and_packets_are_left_out_with_a_note(tmp_path: Path) -> None:
+    (volumes,) = table(tmp_path, rows(5, "#", "", header="time,in_bytes,out_bytes"))
+    assert volumes.bytes.tolist() == [7, 8, 9, 10, 11]
+    assert "empty column" in notes(tmp_path)
+    (volumes,) = table(tmp_path, rows(5, "#", "3", header="time,in_bytes,in_packets"), unit="bytes")
+    assert volumes.bytes.tolist() == [7, 8, 9, 10, 11]
+    assert "other quantity" in notes(tmp_path, unit="bytes")
+    assert (
+        len(table(tmp_path, rows(5, "#", "3", header="time,in_bytes,pkts"), unit="bytes", columns="in_bytes,pkts")) == 2
+    )
+
+
+def test_values_that_rise_like_a_counter_are_noted(tmp_path: Path) -> None:
+    rising = "time,in_bytes\n" + "".join(f"{300 * row},{1000 * row * row}\n" for row in range(30))
+    table(tmp_path, rising)
+    assert "rising values" in notes(tmp_path)
+    assert "rising values" not in notes(tmp_path, kind="volume")
+    table(tmp_path, rows(30, "#", "#"))
+    assert "rising values" not in notes(tmp_path)
+    table(tmp_path, rows(30, "5", "5"))
+    assert "rising values" not in notes(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["5\n6\n7\n", "2026-01-01T00:00,5\n2026-01-01T00:05,6\n"])
+def test_a_table_without_a_header_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(TrafficError, match="which are values and no names of columns"):
+        table(tmp_path, text, unit="bytes", interval="5 min")
+
+
+def test_points_that_may_stand_between_thousands_are_refused(tmp_path: Path) -> None:
+    text = "time;in_bytes\n0;19.034\n300;2.500\n600;117.000\n"
+    with pytest.raises(TrafficError, match=r"1\.234 may be thousands"):
+        table(tmp_path, text)
+    (volumes,) = table(tmp_path, text, decimal="point")
+    assert volumes.bytes.tolist() == [19.034, 2.5, 117.0]
+    for certain in ("0.500", "1234.500", "2.5"):
+        assert len(table(tmp_path, f"{text}900;{certain}\n")[0]) == 4
+
+
+def test_times_of_day_in_a_column_of_their_own_are_named(tmp_path: Path) -> None:
+    text = "date,time,in_bytes\n2026-01-01,00:00:00,5\n2026-01-01,00:05:00,6\n"
+    with pytest.raises(TrafficError, match="two columns, date and time"):
+        table(tmp_path, text)
+
+
+def test_a_zero_byte_and_a_compressed_table_are_named(tmp_path: Path) -> None:
+    with pytest.raises(TrafficError, match="line 3: has a zero byte"):
+        table(tmp_path, "time,in_bytes\n0,5\n300,\0\0\n600,7\n")
+    (tmp_path / "b.csv").write_bytes(gzip.compress(b"time,in_bytes\n0,5\n300,6\n"))
+    with pytest.raises(TrafficError, match=r"is compressed by gzip; name it so that it ends in \.csv\.gz"):
+        read(tmp_path / "b.csv")

@@ -64,7 +64,7 @@ def read_times(column: Any, name: str, place: str, clock: Clock) -> tuple[Floats
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     _refuse_nulls(column, place)
-    if clock.form is not None and not _is_text(column.type):
+    if clock.form is not None and not is_text(column.type):
         what, remedy = "has times that were read without a form", "leave --time-format out, or name the column time"
         raise TrafficError(what, where=f"{place}, column {name}", remedy=remedy)
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -77,7 +77,8 @@ def read_times(column: Any, name: str, place: str, clock: Clock) -> tuple[Floats
     return seconds, notes
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether a column holds texts, as Arrow reads labels and what it cannot read as times or numbers."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pullnet.traffic.clock import at_row
+from pullnet.traffic.clock import at_row, is_text
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import UNITS
 from pullnet.traffic.slots import is_end, is_time
@@ -16,6 +17,11 @@ from pullnet.traffic.unit_names import MeantUnits, units_meant
 
 _SNMP = re.compile(r"if(hc)?(in|out)octets(\..*)?", re.IGNORECASE)
 _UPTIME = ("sysuptime", "uptime", "sys_uptime")
+_OTHER_QUANTITY = re.compile(
+    r"(?:.*[_ (\[])?(?:packets|pkts|pps|errors?|drops?|discards?|percent|%|util|utili[sz]ation)(?:[)\]]|_total)*",
+    re.IGNORECASE,
+)
+"""Names of columns that hold no volumes but stand beside them in exports of counters."""
 _NUMBERING = ("i", "index", "bin", "row", "n", "no")
 
 
@@ -66,7 +72,10 @@ def _wanted(table: Any, wanted: tuple[str, ...] | None, others: tuple[str | None
             remedy = f"use {', '.join(table.column_names)}"
             raise TrafficError(f"has no column `{unknown}`", where=place, value=unknown, remedy=remedy)
         return list(wanted)
+    others = (*others, *other_quantities(table))
     free = [name for name in table.column_names if name not in others and name.lower() not in _NUMBERING]
+    for name in free:
+        _refuse_damaged(table, name, place)
     found = [name for name in free if _is_numeric(table[name].type)]
     if not found:
         text = next((name for name in free if table[name].null_count < table.num_rows), None)
@@ -82,6 +91,45 @@ def _wanted(table: Any, wanted: tuple[str, ...] | None, others: tuple[str | None
         remedy = f"give one with numbers (columns: {', '.join(table.column_names)})"
         raise TrafficError("has no column of numbers", where=place, remedy=remedy)
     return found
+
+
+def other_quantities(table: Any) -> list[str]:
+    """Return the columns that have, by their names, packets, errors or shares, unless there are no others."""
+    numeric = [name for name in table.column_names if _is_numeric(table[name].type)]
+    found = [name for name in numeric if _OTHER_QUANTITY.fullmatch(name)]
+    return found if any(_says_volumes(name) for name in numeric) else []
+
+
+_NUMBER = r"^\s*[-+]?(?:[0-9]+(?:[.,][0-9]+)?|[0-9]{1,3}(?:[, '_][0-9]{3})+(?:\.[0-9]+)?)(?:[eE][-+]?[0-9]+)?\s*$"
+"""A number as people write it, also with a decimal comma or with marks between thousands."""
+
+
+def _refuse_damaged(table: Any, name: str, place: str) -> None:
+    """Refuse a column that is meant to hold numbers and holds something else, too.
+
+    One bad cell makes a whole column text. Left out as a label, it would take a direction of a link with it.
+    """
+    column = table[name]
+    if pa.types.is_boolean(column.type):
+        damaged = _says_volumes(name)
+    elif is_text(column.type) and not is_time(name):
+        texts = table.num_rows - column.null_count
+        numeric = pc.sum(pc.match_substring_regex(column, _NUMBER)).as_py() or 0
+        damaged = texts > 0 and (_says_volumes(name) or 2 * numeric > texts)
+    else:
+        return
+    if damaged:
+        _refuse_text(column, name, place)
+
+
+def _says_volumes(name: str) -> bool:
+    return bool(units_meant(name)) or _SNMP.fullmatch(name) is not None
+
+
+def empty_columns(table: Any, chosen: Chosen) -> list[str]:
+    """Return the columns without any value that are left out, though they may have been meant to have volumes."""
+    used = {chosen.time, chosen.uptime, *(column.name for column in chosen.values)}
+    return [name for name in table.column_names if name and name not in used and pa.types.is_null(table[name].type)]
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -139,13 +187,17 @@ def numbers(table: Any, name: str, place: str) -> NDArray[np.float64]:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 
 
+_NO_NUMBER = "write one such as 1234.5, or leave the cell empty where nothing is known; --columns chooses other columns"
+
+
 def _refuse_text(column: Any, name: str, place: str) -> None:
     for row, value in enumerate(column.to_pylist()):
         try:
             float(value if value is not None else 0)
         except (TypeError, ValueError):
             where = f"{at_row(place, row)}, column {name}"
-            raise TrafficError(f"`{value}` is not a number", where=where, value=value, remedy="give one") from None
+            what = f"`{value}` is not a number"
+            raise TrafficError(what, where=where, value=value, remedy=_NO_NUMBER) from None
     raise TrafficError(f"holds {column.type} and not numbers", where=f"{place}, column {name}", remedy="give numbers")
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pullnet.traffic import anomalies, columns, files, longform, slots, snmp
 from pullnet.traffic.clock import UTC_CLOCK, Clock, at_row, read_times, zone_named
-from pullnet.traffic.columns import Column
+from pullnet.traffic.columns import Chosen, Column
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bits_per_second, bytes_per, seconds, shown_time
 from pullnet.traffic.slots import Slots, Times
@@ -140,6 +140,8 @@ def _read(table: Any, reader: Reader, trace: str) -> tuple[list[Volumes], list[N
     chosen = columns.choose(table, reader.wanted, reader.unit, reader.kind, reader.width, reader.place)
     reader = replace(reader, stamps=reader.stamps or ("end" if chosen.at_end else "begin"))
     times, notes = _times(table, chosen.time, reader)
+    if reader.wanted is None:
+        notes += _left_out(table, chosen)
     volumes = []
     for column in chosen.values:
         name = column.name if not trace else trace if len(chosen.values) == 1 else f"{trace}:{column.name}"
@@ -157,9 +159,27 @@ def _times(table: Any, name: str | None, reader: Reader) -> tuple[Times, list[No
             raise TrafficError("has no column of times", where=reader.place, remedy=remedy)
         rows = np.arange(table.num_rows)
         return Times(reader.start + rows * reader.interval, rows.astype(np.int64)), []
+    _refuse_time_of_day_apart(table, name, reader.place)
     raw, notes = read_times(table[name], name, reader.place, reader.clock)
     times = slots.in_order(raw, reader.place, lambda a, b: bool(table.slice(a, 1).equals(table.slice(b, 1))))
     return times, [*notes, *_time_notes(times)]
+
+
+def _left_out(table: Any, chosen: Chosen) -> Iterator[Note]:
+    """Say which columns are not read, though one might expect them to be."""
+    for name in columns.empty_columns(table, chosen):
+        yield Note("empty column", 1, f"column {name}: is empty; left out")
+    for name in columns.other_quantities(table):
+        text = f"column {name}: holds no volumes by its name; left out, --columns reads it"
+        yield Note("other quantity", 1, text)
+
+
+def _refuse_time_of_day_apart(table: Any, name: str, place: str) -> None:
+    """Refuse dates whose time of day is in another column."""
+    hours = [other for other in table.column_names if pa.types.is_time(table[other].type)]
+    if hours and pa.types.is_date(table[name].type):
+        what = f"has its times in two columns, {name} and {hours[0]}"
+        raise TrafficError(what, where=place, value=[name, hours[0]], remedy="join them in one: 2004-03-01T00:05")
 
 
 def _time_notes(times: Times) -> Iterator[Note]:
@@ -200,7 +220,27 @@ def _volume(
         dense = np.full(at.count, np.nan)
         dense[at.index] = ordered
         notes = []
-    return _made(trace, begin, dense), notes + _missing_notes(column.name, dense, int(empty[times.order].sum()))
+    notes += _missing_notes(column.name, dense, int(empty[times.order].sum()))
+    if reader.kind is None and not column.unit.endswith("/s"):
+        notes += _rising_notes(column.name, ordered[~np.isnan(ordered)])
+    return _made(trace, begin, dense), notes
+
+
+_RISING = 20
+"""From so many values on, hardly any volumes rise all the time: they would by chance once in 20! times."""
+
+
+def _rising_notes(name: str, values: NDArray[np.float64]) -> list[Note]:
+    """Say so if volumes rise like the readings of a counter, but for a reset or a wrap now and then."""
+    steps = np.diff(values)
+    falls = int((steps < 0).sum())
+    if len(values) < _RISING or 2 * int((steps > 0).sum()) < len(steps) or falls > len(steps) // 100:
+        return []
+    text = (
+        f"column {name}: values rise from row to row, as readings of a counter do, and are taken for volumes; "
+        "--kind counter takes differences, --kind volume ends this note"
+    )
+    return [Note("rising values", len(values), text)]
 
 
 def _spread(values: NDArray[np.float64], begins: NDArray[np.float64], at: Slots) -> NDArray[np.float64]:

@@ -26,10 +26,12 @@ def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) 
         content = _plain(stream.read())
     if not content.strip():
         raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
+    _refuse_compressed(content, path)
     _refuse_other_encodings(content, path)
     separator = _separator(content)
     mark = _decimal(content, separator, decimal, path)
     first = _parsed(content, separator, mark, {})
+    _refuse_values_as_header(first.column_names, path)
     # Counters of 64 bits do not fit into the signed numbers that are tried first.
     columns = dict(zip(first.column_names, first.columns, strict=True))
     types = {name: pa.uint64() for name, column in columns.items() if _beyond_exact(column)}
@@ -50,11 +52,33 @@ def _plain(content: bytes) -> bytes:
     return content
 
 
+_COMPRESSED = ((b"\x1f\x8b", "gzip", ".csv.gz"), (b"\x28\xb5\x2f\xfd", "zstd", ".csv.zst"))
+
+
+def _refuse_compressed(content: bytes, path: str) -> None:
+    """Refuse a compressed table whose name does not say so: compression is told by the name."""
+    for magic, kind, ending in _COMPRESSED:
+        if content.startswith(magic):
+            raise TrafficError(f"is compressed by {kind}", where=path, remedy=f"name it so that it ends in {ending}")
+
+
+_VALUE = re.compile(r"\s*[-+]?[0-9][-+0-9.,:/ TZeE]*\s*")
+
+
+def _refuse_values_as_header(names: list[str], path: str) -> None:
+    """Refuse a table without a header, whose first row would be lost as the names of columns."""
+    if names and all(_VALUE.fullmatch(name) for name in names):
+        shown = ", ".join(names[:4])
+        what = f"has `{shown}` in its first line, which are values and no names of columns"
+        raise TrafficError(
+            what, where=path, value=names, remedy="begin it with a header such as time,in_bytes,out_bytes"
+        )
+
+
 def _refuse_other_encodings(content: bytes, path: str) -> None:
     """Refuse text that is not UTF-8; Arrow would read a label in another encoding as bytes, and not as a label."""
-    wide = b"\0" in content[:_SAMPLE]
-    at = 0
-    if not wide:
+    at = content.find(b"\0", 0, _SAMPLE)
+    if at < 0:
         # Almost every file is ASCII, and `isascii` needs no copy.
         if content.isascii():
             return
@@ -65,9 +89,18 @@ def _refuse_other_encodings(content: bytes, path: str) -> None:
         else:
             return
     line = content.count(b"\n", 0, at) + 1
-    remedy = f"convert it, for instance by `iconv -f {'UTF-16' if wide else 'ISO-8859-1'} -t UTF-8`"
-    text = "has zero bytes, as UTF-16 has" if wide else f"has the byte 0x{content[at]:02x}, which is not UTF-8"
-    raise TrafficError(text, where=f"{path}, line {line}", remedy=remedy)
+    if content[at]:
+        what, remedy = f"has the byte 0x{content[at]:02x}, which is not UTF-8", _CONVERT.format("ISO-8859-1")
+    elif content.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * content.count(b"\0", 0, _SAMPLE) > len(
+        content[:_SAMPLE]
+    ):
+        what, remedy = "has zero bytes, as UTF-16 has", _CONVERT.format("UTF-16")
+    else:
+        what, remedy = "has a zero byte, as files have after a power failure", "correct or remove this line"
+    raise TrafficError(what, where=f"{path}, line {line}", remedy=remedy)
+
+
+_CONVERT = "convert it, for instance by `iconv -f {} -t UTF-8`"
 
 
 def _separator(content: bytes) -> str:
@@ -84,11 +117,28 @@ def _decimal(content: bytes, separator: str, stated: str | None, path: str) -> s
         return "," if stated == "comma" else "."
     if separator == ",":
         return "."
+    if separator == ";":
+        _refuse_points_as_thousands(content, path)
     digits = [len(match) for match in _DECIMAL_COMMA.findall(content[:_SAMPLE])]
     if digits and all(count == _THOUSANDS for count in digits):
         what = "numbers such as 1,234 may be thousands or have a decimal comma"
         raise TrafficError(what, where=path, remedy="say --decimal comma, or write 1234")
     return "," if digits else "."
+
+
+_POINTS = re.compile(rb"(?:^|;)-?([0-9]+)\.([0-9]+)(?=[;\r\n]|$)", re.MULTILINE)
+
+
+def _refuse_points_as_thousands(content: bytes, path: str) -> None:
+    """Refuse points that may stand between thousands, as they do where semicolons separate since commas are decimal."""
+    numbers = [(match[1], match[2]) for match in _POINTS.finditer(content[:_SAMPLE])]
+    thousands = [
+        len(after) == _THOUSANDS and len(before) <= _THOUSANDS and not before.startswith(b"0")
+        for before, after in numbers
+    ]
+    if numbers and all(thousands):
+        what = "numbers such as 1.234 may be thousands or have a decimal point"
+        raise TrafficError(what, where=path, remedy="say --decimal point, or write 1234")
 
 
 def _parsed(content: bytes, separator: str, decimal: str, types: dict[str, Any]) -> Any:
