@@ -129,9 +129,9 @@ def failure(code: Code, *, symbols: int, lost: int, overhead: int, trials: int, 
     `lost` source symbols are missing and replaced by repair symbols. LT is not systematic and takes no notice of it.
     """
     if not 1 <= trials <= MOST_TRIALS:
-        raise InputError(f"trials: {trials} is out of range; use 1 to {MOST_TRIALS}, which takes hours")
+        raise InputError(f"{trials} is out of range; use 1 to {MOST_TRIALS}, which takes hours", keyword="trials")
     if not 0 <= seed < 2**63:
-        raise InputError(f"seed: {seed} is out of range; use 0 to {2**63 - 1}")
+        raise InputError(f"{seed} is out of range; use 0 to {2**63 - 1}", keyword="seed")
     _whole("symbols", symbols)
     _whole("lost", lost)
     _whole("overhead", overhead, least=0)
@@ -160,10 +160,10 @@ def speed(symbols: int, symbol_bytes: int = 1280, lost: int | None = None, secon
     `lost` above `symbols`, and for `seconds` that are not from 0.001 to 3600.
     """
     if not SECONDS[0] <= seconds <= SECONDS[1]:
-        raise InputError(f"seconds: {seconds} is out of range; use {SECONDS[0]} to {SECONDS[1]}")
+        raise InputError(f"{seconds} is out of range; use {SECONDS[0]} to {SECONDS[1]}", keyword="seconds")
     lost = max(1, symbols // 10) if lost is None else lost
     if lost > symbols:
-        raise InputError(f"lost: {lost} is more than the {symbols} source symbols; use 0 to {symbols}")
+        raise InputError(f"{lost} is more than the {symbols} source symbols; use 0 to {symbols}", keyword="lost")
     bench = _core.CodeBench(_whole("symbols", symbols), _whole("symbol_bytes", symbol_bytes), _whole("lost", lost, 0))
     batch = max(1, 2000 // symbols)
     encode = _times(bench.encode, seconds)
@@ -194,7 +194,7 @@ def csv(rows: list[Speed]) -> str:
 
 def _whole(name: str, value: int, least: int = 1) -> int:
     if not least <= value < 2**32:
-        raise InputError(f"{name}: {value} is out of range; use {least} to {2**32 - 1}")
+        raise InputError(f"{value} is out of range; use {least} to {2**32 - 1}", keyword=name)
     return value
 
 

@@ -6,11 +6,23 @@ class PullnetError(Exception):
 
 
 class InputError(PullnetError, ValueError):
-    """The input is wrong: a scenario, an option, a place to write to. All errors at once."""
+    """The input is wrong: a scenario, an option, a place to write to. All errors at once.
 
-    def __init__(self, errors: list[str] | str) -> None:
-        self.errors = [errors] if isinstance(errors, str) else errors
+    `keyword` is the name of the argument that is wrong: errors begin with it, as `threads: `.
+    """
+
+    def __init__(self, errors: list[str] | str, *, keyword: str = "") -> None:
+        listed = [errors] if isinstance(errors, str) else errors
+        self.keyword = keyword
+        self.errors = [f"{keyword}: {error}" for error in listed] if keyword else listed
         super().__init__(self.errors)
+
+    def for_commands(self) -> list[str]:
+        """Return the errors with the name of the option for that of the keyword: `--threads: ` for `threads: `."""
+        if not self.keyword or self.keyword.startswith("--"):
+            return self.errors
+        option = f"--{self.keyword.replace('_', '-')}: "
+        return [error.replace(f"{self.keyword}: ", option, 1) for error in self.errors]
 
     def __str__(self) -> str:
         return "\n".join(self.errors)

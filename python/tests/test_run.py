@@ -175,7 +175,7 @@ REFUSED = {
         ["run", "small.toml", "--set", "seed"],
         "error: --set seed: is not a setting and a value; write path=value, for instance --set topology.k=8\n",
     ),
-    "no threads": (["run", "small.toml", "--threads", "0"], "error: threads: 0 is out of range; use 1 to 256\n"),
+    "no threads": (["run", "small.toml", "--threads", "0"], "error: --threads: 0 is out of range; use 1 to 256\n"),
     "no name": (["new", ""], "error: NAME: is no name of a file; write for instance: pullnet new my\n"),
     "another ending": (["new", "own.md"], "error: own.md: a scenario is a TOML file; write: pullnet new own.toml\n"),
     "another ending in a folder": (

@@ -179,7 +179,7 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "v.csv",
         V + "a,1,0,0,5,1,ok\n",
         "fit v.csv --unit bytes",
-        "`unit` says nothing about a file of volumes",
+        "unit: says nothing about a file of volumes",
     ),
     "no Parquet": ("a.parquet", "PAR1 but no more", "study a.parquet -o r", "a.parquet: is not a Parquet file"),
     "fetch ragged": ("p.txt", FETCH + "1700000400: 3\n", "volumes p.txt", "p.txt, line 4: has 1 values for 2 names"),
@@ -302,7 +302,7 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "a.csv",
         GOOD,
         "bill a.csv --filter tcp",
-        "`filter` says nothing about counters; leave it out",
+        "filter: says nothing about counters; leave it out",
     ),
     "nothing to fit": (
         "a.csv",

@@ -74,7 +74,7 @@ def test_python_gives_warnings(overloaded: Path) -> None:
 def test_an_unknown_name_is_refused(pullnet: Pullnet, small: Path) -> None:
     done = pullnet("check", "small.toml", "--silence", "noise")
     assert done.returncode == 2
-    assert done.stderr.startswith("error: silence: there is no warning `noise`; use one of unfinished_flows, ")
+    assert done.stderr.startswith("error: --silence: there is no warning `noise`; use one of unfinished_flows, ")
     listed = [line.split()[0] for line in pullnet("list", "warnings").stdout.splitlines()]
     assert listed == list(catalogue("warnings"))
 

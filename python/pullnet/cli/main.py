@@ -85,7 +85,7 @@ def status(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return ENDED_EARLY  # while a shell asks for completions; the parser handles all others
     except InputError as error:
-        for line in error.errors:
+        for line in error.for_commands():
             typer.echo(f"error: {line}", err=True)
         return WRONG_INPUT
     except NotRecordedError as error:

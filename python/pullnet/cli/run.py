@@ -141,10 +141,10 @@ def _plans(scenarios: list[Path], manner: Manner, out: Path | None) -> list[Plan
             plans.append(Plan(scenario, core, *_place(core, manner, out, alone=len(scenarios) == 1)))
             refuse_existing(plans[-1].out, force=manner.force)
         except InputError as error:
-            errors += error.errors
+            errors += error.for_commands()
     errors += _clashes(plans)
     if errors:
-        raise InputError(errors)
+        raise InputError(list(dict.fromkeys(errors)))
     _name_unfinished({plan.out.parent for plan in plans})
     return plans
 

@@ -39,7 +39,7 @@ def check(
     for warning in (warning for finding in findings for warning in finding["warnings"]):
         typer.echo(f"warning: {Notice(**warning)}", err=True)
     if errors:
-        raise InputError(errors)
+        raise InputError(list(dict.fromkeys(errors)))
     typer.echo("\n".join(finding["resolved"] for finding in findings).rstrip("\n"))
 
 
@@ -47,7 +47,7 @@ def _finding(scenario: Path, settings: list[str], seed: int | None, silence: lis
     try:
         checked = scenario_files.check(scenario, set=settings, seed=seed, silence=silence)
     except InputError as error:
-        return {"scenario": str(scenario), "errors": error.errors, "warnings": []}
+        return {"scenario": str(scenario), "errors": error.for_commands(), "warnings": []}
     return {"scenario": str(scenario), "errors": [], **asdict(checked)}
 
 

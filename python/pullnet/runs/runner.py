@@ -107,7 +107,7 @@ def execute(
     same fingerprint is warned of if it differs in the settings that the second names.
     """
     if not 1 <= threads <= MAX_THREADS:
-        raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
+        raise InputError(f"{threads} is out of range; use 1 to {MAX_THREADS}", keyword="threads")
     with interruptible(interruption):  # until everything is written
         run_it = partial(simulate, scenario, threads, stall_after_ps, list(watchers), interruption)
         if out is None:

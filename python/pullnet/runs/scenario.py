@@ -161,7 +161,9 @@ def silenced(names: Iterable[str]) -> list[tuple[str, str]]:
     known = catalogue("warnings")
     wrong = [name for name in listed if name not in known]
     if wrong:
-        raise InputError([f"silence: there is no warning `{name}`; use one of {', '.join(known)}" for name in wrong])
+        raise InputError(
+            [f"there is no warning `{name}`; use one of {', '.join(known)}" for name in wrong], keyword="silence"
+        )
     return [(f"warnings.{name}", "false") for name in listed]
 
 

@@ -37,7 +37,7 @@ class Where:
         if self.dask is not None:
             address_of(self.dask)
         if self.workers is not None and self.workers < 1:
-            raise InputError(f"workers: {self.workers} is out of range; use 1 or more")
+            raise InputError(f"{self.workers} is out of range; use 1 or more", keyword="workers")
 
 
 @dataclass

@@ -97,7 +97,7 @@ def make(
 ) -> Plan:
     """Check everything before anything runs. Raises `InputError` with every error at once."""
     if not 1 <= threads <= MAX_THREADS:
-        raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
+        raise InputError(f"{threads} is out of range; use 1 to {MAX_THREADS}", keyword="threads")
     axes, settings = parse(over), override_pairs(set)
     varied = {axis.path for axis in axes}
     both = [f"--over {path}: is also given by --set; use one of them" for path, _ in settings if path in varied]

@@ -148,7 +148,9 @@ def sweep(
 def check_confidence(confidence: float) -> None:
     """Refuse what is no level of confidence."""
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence} is out of range; use a number between 0 and 1, such as 0.95")
+        raise InputError(
+            f"{confidence} is out of range; use a number between 0 and 1, such as 0.95", keyword="confidence"
+        )
 
 
 def failures(outcomes: "Outcomes") -> list[str]:

@@ -89,7 +89,7 @@ def _one_of(name: str, value: object, known: Iterable[object]) -> None:
     choices = list(known)
     if value not in choices:
         texts = ", ".join(str(choice) for choice in choices if choice is not None)
-        raise TrafficError(f"{name}: `{value}` is unknown", value=value, remedy=f"use one of {texts}")
+        raise TrafficError(f"`{value}` is unknown", value=value, remedy=f"use one of {texts}", keyword=name)
 
 
 def frame_volumes(

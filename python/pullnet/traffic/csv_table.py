@@ -21,7 +21,7 @@ _THOUSANDS = 3
 def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) -> Any:
     """Read a table; `decimal` is point, comma, or `None` to find it out. `times_as_text`: times are not recognised."""
     if decimal not in (None, "point", "comma"):
-        raise TrafficError(f"decimal: `{decimal}` is unknown", value=decimal, remedy="use point or comma")
+        raise TrafficError(f"`{decimal}` is unknown", value=decimal, remedy="use point or comma", keyword="decimal")
     with pa.input_stream(path, compression="detect") as stream:
         content = _plain(stream.read())
     if not content.strip():

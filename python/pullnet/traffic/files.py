@@ -265,8 +265,9 @@ def refuse_options(path: str, kind: str, *groups: Any) -> None:
     """Refuse options that a kind of file has no use for."""
     given = [name for group in groups for name in group]
     if given:
-        what = f"`{given[0].replace('_', '-')}` says nothing about {kind}"
-        raise TrafficError(what, where=path, value=given[0], remedy="leave it out")
+        raise TrafficError(
+            f"says nothing about {kind}", where=path, value=given[0], remedy="leave it out", keyword=given[0]
+        )
 
 
 def state_counts(volumes: Volumes) -> dict[str, int]:

@@ -66,7 +66,7 @@ def seconds(time: Timescale, what: str = "timescale") -> float:
 
 
 def _not_above_zero(time: Timescale, what: str) -> TrafficError:
-    return TrafficError(f"{what}: `{time}` is not above zero", value=time, remedy='use for instance "5 ms"')
+    return TrafficError(f"`{time}` is not above zero", value=time, remedy='use for instance "5 ms"', keyword=what)
 
 
 def picoseconds(time: Timescale, what: str = "timescale") -> int:
@@ -78,7 +78,7 @@ def picoseconds(time: Timescale, what: str = "timescale") -> int:
     try:
         picos = _core.picoseconds(time)
     except InputError as error:
-        raise TrafficError(f"{what}: {error}", value=time) from None
+        raise TrafficError(str(error), value=time, keyword=what) from None
     if picos == 0:
         raise _not_above_zero(time, what)
     return picos
@@ -92,8 +92,8 @@ def timescales(given: str | Iterable[Timescale], what: str = "timescale") -> lis
     """Read timescales, such as "5ms,100ms,1s,5s"; each once, the finest first. Unit: s."""
     parts = given.split(",") if isinstance(given, str) else list(given)
     if not parts or any(isinstance(part, str) and not part.strip() for part in parts):
-        what = f"no {what}" if len(parts) < 2 else f"{what}: one of `{given}` is empty"
-        raise TrafficError(what, value=given, remedy='give for instance "100ms,1s"')
+        wrong = "is empty" if len(parts) < 2 else f"one of `{given}` is empty"
+        raise TrafficError(wrong, value=given, remedy='give for instance "100ms,1s"', keyword=what)
     return sorted({seconds(part, what) for part in parts})
 
 
@@ -107,9 +107,9 @@ def bits_per_second(rate: float | str, what: str = "capacity") -> float:
     try:
         value = _rate(rate) if isinstance(rate, str) else float(rate)
     except ValueError:
-        raise TrafficError(f"{what}: `{rate}` is not a rate", value=rate, remedy=remedy) from None
+        raise TrafficError(f"`{rate}` is not a rate", value=rate, remedy=remedy, keyword=what) from None
     if not (math.isfinite(value) and value > 0):
-        raise TrafficError(f"{what}: `{rate}` is not a rate", value=rate, remedy=remedy)
+        raise TrafficError(f"`{rate}` is not a rate", value=rate, remedy=remedy, keyword=what)
     return value
 
 

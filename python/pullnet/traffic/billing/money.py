@@ -75,13 +75,15 @@ def rounded(value: Fraction, decimals: int) -> Decimal:
 def _price(text: str | int | Decimal, what: str) -> Decimal:
     remedy = "use a number of at least 0 with a point, such as 2.50"
     if isinstance(text, float):
-        raise TrafficError(f"{what}: {text} is binary and not exact", value=text, remedy='give a text, such as "2.50"')
+        raise TrafficError(
+            f"{text} is binary and not exact", value=text, remedy='give a text, such as "2.50"', keyword=what
+        )
     try:
         price = Decimal(str(text))
     except InvalidOperation:
-        raise TrafficError(f"{what}: `{text}` is not a price", value=text, remedy=remedy) from None
+        raise TrafficError(f"`{text}` is not a price", value=text, remedy=remedy, keyword=what) from None
     if not price.is_finite() or price < 0 or abs(price.adjusted()) > 30:
-        raise TrafficError(f"{what}: `{text}` is not a price", value=text, remedy=remedy)
+        raise TrafficError(f"`{text}` is not a price", value=text, remedy=remedy, keyword=what)
     return price
 
 
