@@ -115,6 +115,7 @@ def test_a_script_without_the_guard_is_told_to_have_it(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert 'with the call below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
+    assert done.stderr.count("Traceback") == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -227,4 +229,16 @@ def test_options_of_captures_and_of_counters_go_together(pullnet: Pullnet, tmp_p
     assert {row["trace"] for row in document["rows"]} == {"modbus", "iio_us-east-1_network_in"}
     alone = pullnet("traffic", "study", files[0], "--unit", "bytes", "-o", str(tmp_path / "other"))
     assert alone.returncode == 2
-    assert "`unit` says nothing about captures" in alone.stderr
+    assert "--unit: says nothing about captures" in alone.stderr
+
+
+def test_a_script_without_the_guard_is_told_to_have_it(tmp_path: Path) -> None:
+    text = (
+        "from pullnet import traffic\nvolumes = [traffic.as_volumes(range(1, 99), timescale='1 s')[0]] * 4\n"
+        "traffic.study(volumes, jobs=2)\n"
+    )
+    (tmp_path / "script.py").write_text(text)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'with the call below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
+    assert done.stderr.count("Traceback") == 1

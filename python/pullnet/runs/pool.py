@@ -14,6 +14,7 @@ from pullnet.results.result import Result, table_names
 from pullnet.runs.runner import run
 from pullnet.runs.scenario import Overrides, ScenarioSource
 from pullnet.runs.unchanged import unchanged_jobs
+from pullnet.workers import ADVICE, leave_if_importing
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -84,8 +85,9 @@ def iter_many(
     if not tasks:
         return
     if workers is not None and workers < 1:
-        raise InputError(f"workers: {workers} is out of range; use 1 or more")
+        raise InputError(f"{workers} is out of range; use 1 or more", keyword="workers")
     size = min(len(tasks), workers or max(1, len(os.sched_getaffinity(0)) // threads))
+    leave_if_importing()
     # Workers start afresh: a fork would copy locks that other threads of this process may hold.
     with ProcessPoolExecutor(size, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(_run, task): task.number for task in tasks}
@@ -121,12 +123,6 @@ def _run(task: _Task) -> Result:
     return result if task.keep is None else result.keep(task.keep)
 
 
-_BROKEN = (
-    "run_many, iter_many: a worker process ended before its run did. Workers import the script that makes them: it has "
-    'to be a file, with the call below `if __name__ == "__main__":`. If it is, memory may be short: use fewer workers'
-)
-
-
 def _outcome(future: "Future[Result]") -> Result | Exception:
     from concurrent.futures import BrokenExecutor
 
@@ -134,7 +130,7 @@ def _outcome(future: "Future[Result]") -> Result | Exception:
     if error is None:
         return future.result()
     if isinstance(error, BrokenExecutor):
-        return InputError(_BROKEN)
+        return InputError(f"run_many, iter_many: a worker process ended before its run did. {ADVICE}")
     if isinstance(error, Exception):
         return error
     raise error

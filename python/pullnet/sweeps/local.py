@@ -12,6 +12,7 @@ from multiprocessing.synchronize import Event
 from typing import Protocol, TypeVar
 
 from pullnet.errors import InputError
+from pullnet.workers import ADVICE, leave_if_importing
 
 Item = TypeVar("Item")
 Outcome = Exception | None
@@ -19,11 +20,6 @@ Outcome = Exception | None
 
 LOOK_EVERY_S = 0.2
 """How often who waits looks after signals and progress. Unit: seconds."""
-
-_UNSTARTED = (
-    "no worker process could start. Workers import the script that makes them: it has to be a file, with the call "
-    'below `if __name__ == "__main__":`. If it is, memory may be short: use fewer workers'
-)
 
 _TRIES = 3
 """How often an item is begun alone whose process is killed each time."""
@@ -72,10 +68,7 @@ def side_by_side(
     under way are begun again, one at a time: any of them may be the cause. An item whose process is killed three
     times while no other item is under way is given up. Raises `InputError` if no process can start.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        # This process is a worker that imports a script which calls this at its top level. Python refuses to start
-        # processes from there, with a long traceback from each worker; the caller of the workers gets _UNSTARTED.
-        raise SystemExit(1)
+    leave_if_importing()
     waiting, deaths, unstarted = deque(items), Counter[int](), 0
     while waiting and not stop.asked:
         before = set(multiprocessing.active_children())
@@ -95,7 +88,7 @@ def side_by_side(
         # Workers that die before they can take an item would die again for each of them.
         unstarted = 0 if started.is_set() else unstarted + 1
         if unstarted == _TRIES:
-            raise InputError(_UNSTARTED)
+            raise InputError(f"no worker process could start. {ADVICE}")
 
 
 def _through(

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +12,7 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from pullnet.arguments import typed
+from pullnet.errors import InputError
 from pullnet.html import Shown
 from pullnet.traffic.billing.nrmse import Nrmse, Prediction, nrmse, predictions
 from pullnet.traffic.dimensioning import EPSILONS, Dimensioning, Score, dimension, score
@@ -19,6 +21,7 @@ from pullnet.traffic.fitting import Fitting, Unfitted, fit, gamma_variation
 from pullnet.traffic.models import PowerLaw
 from pullnet.traffic.stationary import Stationarity, stationarity
 from pullnet.traffic.volumes import State, Volumes
+from pullnet.workers import ADVICE, leave_if_importing
 
 PREDICTED_AT = 0.1
 """Bins of the trace that percentiles are predicted from: those of this length, or the next longer ones. Unit: s."""
@@ -129,10 +132,14 @@ def _examined(every: list[Volumes], options: Options, jobs: int) -> Iterator[Ite
         yield from (examine(volumes, options) for volumes in every)
         return
     one = partial(_found, options=options)
-    with _one_thread_each(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        parts = pool.map(one, every, chunksize=max(1, min(16, len(every) // (4 * jobs))))
-        for volumes, found in zip(every, parts, strict=True):
-            yield Item(volumes, *found)
+    leave_if_importing()
+    try:
+        with _one_thread_each(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            parts = pool.map(one, every, chunksize=max(1, min(16, len(every) // (4 * jobs))))
+            for volumes, found in zip(every, parts, strict=True):
+                yield Item(volumes, *found)
+    except BrokenProcessPool:
+        raise InputError(f"study: a worker process ended before its traces were examined. {ADVICE}") from None
 
 
 @contextmanager
