@@ -97,6 +97,13 @@ def test_a_timer_is_named(summary: str) -> None:
     assert found.partings[0].why.endswith("data 0 was sent because a timer ran out")
 
 
+def test_a_flow_that_begins_otherwise_is_not_blamed_on_a_timer(summary: str) -> None:
+    data: Row = (SENDER, 10.0, "sent", "whole", "data", SYN, 0, 0)
+    syn: Row = (SENDER, 10.0, "sent", "whole", "syn", 0, 0, 0)
+    found = compared(summary, [data], [syn])
+    assert found.partings[0].why.startswith("neither had received anything of this flow: the runs begin it otherwise")
+
+
 def test_runs_of_other_scenarios_are_refused() -> None:
     one, other = (pullnet.run(PAIR, set={"traffic.0.size": size}) for size in ("1 MB", "2 MB"))
     with pytest.raises(InputError, match="have other flows"):

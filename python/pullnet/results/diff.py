@@ -195,6 +195,8 @@ def _why_sent(parting: Parting, first: _Run, second: _Run) -> str:
     ]
     counts = [Counter(packet.text for packet in packets) for packets in known]
     only = [sorted((counts[0] - counts[1]).elements()), sorted((counts[1] - counts[0]).elements())]
+    if not any(known) and parting.position == 0:
+        return "neither had received anything of this flow: the runs begin it otherwise, as other transports do"
     if any(only):
         words = [
             f"only the {which} run had received {_few(texts)}"
