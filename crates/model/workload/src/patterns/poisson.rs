@@ -83,14 +83,20 @@ impl Pattern for Poisson {
 /// The shortest mean time between arrivals that whole picoseconds still express well. Unit: picoseconds.
 const SHORTEST_GAP: f64 = 20.0;
 
+/// `value` in three significant digits, never above itself, so that a limit that is shown is one that is accepted.
+fn rounded_down(value: f64) -> String {
+    let digits = (2.0 - value.log10().floor()).max(0.0);
+    let scale = 10f64.powf(digits);
+    format!("{:.*}", digits as usize, (value * scale).floor() / scale)
+}
+
 impl Poisson {
     fn too_many(&self, gap: f64) -> Problem {
         let (key, value) =
             self.load.map(|load| ("load", load)).or(self.rate.map(|rate| ("rate", rate))).unwrap_or_default();
-        let reason = format!(
-            "makes a flow arrive every {gap} ps; use at most {}, or larger flows",
-            value * gap / SHORTEST_GAP
-        );
+        let most = rounded_down(value * gap / SHORTEST_GAP);
+        let every = rounded_down(gap);
+        let reason = format!("makes a flow arrive every {every} ps; use at most {most}, or larger flows");
         Problem::here(key, value.to_string(), reason)
     }
 

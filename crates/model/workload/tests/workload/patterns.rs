@@ -471,6 +471,10 @@ fn refusals_name_key_value_and_remedy() {
             "traffic[0] (poisson): rate = \"1000000000000\" makes a flow arrive every 0.0625 ps; use at most 3125000000, or larger flows",
         ),
         (
+            poisson(|p| p.rate = Some(7e11)),
+            "traffic[0] (poisson): rate = \"700000000000\" makes a flow arrive every 0.0892 ps; use at most 3125000000, or larger flows",
+        ),
+        (
             TrafficSpec::new(ClosedLoop::default()),
             "traffic[0] (closed-loop): sizes is missing: add for instance sizes = { fixed = \"90 kB\" }, { distribution = \"web-search\" } or { file = \"x.csv\", read = \"steps\" }",
         ),
