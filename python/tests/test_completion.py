@@ -26,6 +26,8 @@ CASES = [
     ("pullnet run own-scenario.toml --set transport.kind=nd", "transport.kind=ndp"),
     ("pullnet run own-scenario.toml --set switch.kind=drop", "switch.kind=drop-tail"),
     ("pullnet sweep own-scenario.toml --set transport.0.recovery=s", "transport.0.recovery=selective"),
+    ("pullnet sweep own-scenario.toml --over transport.kind=nd", "transport.kind=ndp"),
+    ("pullnet sweep own-scenario.toml --over transport.kind=tcp,nd", "transport.kind=tcp,ndp"),
     ("pullnet check own-scenario.toml --set warnings.memory=f", "warnings.memory=false"),
 ]
 """The beginning of a line, and the word that completes it."""
@@ -35,6 +37,9 @@ NO_CASES = [
     "pullnet run --set topology.k=own-sc",
     "pullnet run --set transport.kind=own-sc",
     "pullnet run --set transport.mtu=own-sc",
+    "pullnet sweep --over own-sc",
+    "pullnet sweep --over topology.k=own-sc",
+    "pullnet sweep --over topology.k=4,own-sc",
 ]
 """Lines that must not be completed, although a file is called so."""
 

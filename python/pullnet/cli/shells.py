@@ -13,8 +13,12 @@ NO_FILES = 4
 """Exit code that tells bash to offer no files, although there are no completions."""
 
 
+_TAKE_SETTINGS = ("--set", "--over")
+"""Options whose value is a setting with a value, or with several values between commas."""
+
+
 class _Settings(ShellComplete):
-    """Completes the value behind `--set PATH=`, where the name of a file never belongs."""
+    """Completes the value behind `--set PATH=` and the values behind `--over PATH=`, where no file belongs."""
 
     takes_files = True
     """Whether the shell may offer files if there are no completions."""
@@ -22,14 +26,16 @@ class _Settings(ShellComplete):
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return what begins with `incomplete` and may follow `args`."""
         option, _, text = incomplete.partition("=")
-        if option == "--set":
+        if option in _TAKE_SETTINGS:
             args, incomplete = [*args, option], text
-        if args[-1:] != ["--set"]:
+        if not args or args[-1] not in _TAKE_SETTINGS:
             return super().get_completions(args, incomplete)
         self.takes_files = False
-        path, equals, beginning = incomplete.partition("=")
+        path, equals, given = incomplete.partition("=")
+        before, comma, beginning = given.rpartition(",") if args[-1] == "--over" else ("", "", given)
         values = scenario.choices(path) if equals else []
-        return [CompletionItem(f"{path}={value}") for value in values if value.startswith(beginning)]
+        left = [value for value in values if value.startswith(beginning) and value not in before.split(",")]
+        return [CompletionItem(f"{path}={before}{comma}{value}") for value in left]
 
 
 class Bash(_Settings, BashComplete):
