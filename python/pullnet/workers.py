@@ -1,10 +1,10 @@
-"""Worker processes that import the script of the user: what to do if it starts them at its top level."""
+"""Worker processes that import the script of the user, also a script that starts them at its top level."""
 
 ADVICE = (
     "Workers import the script that makes them: it has to be a file, with the call below "
     '`if __name__ == "__main__":`. If it is, memory may be short: use fewer workers'
 )
-"""What to do if workers end before their work does."""
+"""Advice for errors of workers that end before their work does."""
 
 
 def leave_if_importing() -> None:
