@@ -617,3 +617,11 @@ def test_a_zero_byte_and_a_compressed_table_are_named(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_bytes(gzip.compress(b"time,in_bytes\n0,5\n300,6\n"))
     with pytest.raises(TrafficError, match=r"is compressed by gzip; name it so that it ends in \.csv\.gz"):
         read(tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize(("cell", "what"), [("x", "`x` is not a number"), ("-5", "is negative")])
+def test_a_long_table_names_the_line_in_the_file(cell: str, what: str, tmp_path: Path) -> None:
+    body = [f"{300 * row},{way},{row + 1}" for row in range(9) for way in ("in", "out")]
+    body[13] = f"1800,out,{cell}"
+    with pytest.raises(TrafficError, match=f"a.csv, .*line 15, column value: .*{what}"):
+        table(tmp_path, "\n".join(["time,direction,value", *body]), unit="bytes")

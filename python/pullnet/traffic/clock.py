@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -44,9 +44,23 @@ class Clock:
 UTC_CLOCK = Clock()
 
 
+class PartOf(str):
+    """Place of a table that is a part of a file, as `file, series`."""
+
+    rows: NDArray[np.int64]
+    """Number in the file of each row of the table."""
+
+    def __new__(cls, place: str, rows: NDArray[np.int64]) -> Self:
+        """Make a place whose rows are those rows of a file."""
+        made = super().__new__(cls, place)
+        made.rows = rows
+        return made
+
+
 def at_row(place: str, row: int) -> str:
     """Return `file, line 7`: rows are counted from 0, lines from 1 with the header."""
-    return f"{place}, line {row + 2}"
+    in_file = int(place.rows[row]) if isinstance(place, PartOf) else row
+    return f"{place}, line {in_file + 2}"
 
 
 def zone_named(name: str) -> ZoneInfo:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pullnet.traffic import anomalies, columns, files, longform, slots, snmp
-from pullnet.traffic.clock import UTC_CLOCK, Clock, at_row, read_times, zone_named
+from pullnet.traffic.clock import UTC_CLOCK, Clock, PartOf, at_row, read_times, zone_named
 from pullnet.traffic.columns import Chosen, Column
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bits_per_second, bytes_per, seconds, shown_time
@@ -127,7 +127,7 @@ def _read_all(table: Any, reader: Reader, trace: str) -> tuple[list[Volumes], li
     volumes: list[Volumes] = []
     notes: list[Note] = []
     for part in parts:
-        place = replace(reader, place=f"{reader.place}, {part.name}")
+        place = replace(reader, place=PartOf(f"{reader.place}, {part.name}", part.rows))
         made, more = _read(part.table, place, f"{trace}:{part.name}")
         volumes += made
         notes += [replace(note, text=f"{part.name}: {note.text}") for note in more]

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from pullnet.traffic import columns
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.slots import is_time
 
@@ -32,6 +34,8 @@ class Part:
     """Its labels that differ between series."""
     table: Any
     """Times, and values under the name of what they are of."""
+    rows: NDArray[np.int64]
+    """Number in the long table of each row."""
 
 
 def split(table: Any, place: str) -> list[Part] | None:
@@ -44,6 +48,7 @@ def split(table: Any, place: str) -> list[Part] | None:
     labels = [name for name in labels if _is_label(table[name].type)]
     if not labels:
         return None
+    columns.numbers(table, value, place)  # names the line of a cell that is not a number
     texts = [pc.fill_null(table[name].cast(pa.string()), "") for name in labels]
     series, number = _numbered(texts)
     if len(series) > MOST_SERIES:
@@ -80,5 +85,5 @@ def _parts(
         part = sorted_table.slice(first, end - first)
         meant = key[naming] if naming is not None and key[naming] else value
         name = " ".join(key[index] for index in varying if key[index]) or meant
-        yield Part(name, part.rename_columns([time, meant]))
+        yield Part(name, part.rename_columns([time, meant]), rows[first:end])
         first = end

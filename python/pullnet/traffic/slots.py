@@ -84,7 +84,10 @@ def in_order(seconds: NDArray[np.float64], place: str, same: Callable[[int, int]
         ambiguous += 0 if alike else end - first
     if not kept.any():
         many = "all rows have the same time" if ordered[0] == ordered[-1] else "each time is that of several rows"
-        remedy = "give each interval a time of its own; a table of many traces in rows names its numbers `value`"
+        remedy = (
+            "give each interval a time of its own; a table of many traces in rows names its numbers `value`, and tells "
+            "traces apart by text, such as `port 1`"
+        )
         raise TrafficError(many, where=place, remedy=remedy)
     apart = np.diff(ordered)
     distance = float(np.median(apart[apart > 0])) if (apart > 0).any() else None
