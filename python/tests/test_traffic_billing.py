@@ -441,7 +441,7 @@ def test_directions_are_told_by_name() -> None:
             lambda: Period.month("2026-10", slot=7),
             "2026-10 cannot be divided into slots of 7 s; use a slot that divides",
         ),
-        (lambda: Period(0, 10), "a period of 10 s in slots of 300 s; use a period of at least one slot"),
+        (lambda: Period(0, 10), "a period of 10 s in slots of 5 min; use a period of at least one slot"),
         (
             lambda: slots(trace([1]), Period.month("2026-10")),
             "x: counts time from its beginning, so that no month can be",
@@ -482,7 +482,7 @@ def test_directions_are_told_by_name() -> None:
         (lambda: forecast(half_month(1, 4, 6)[0], replicates=5), "5 replicates make no interval; use at least 20"),
         (
             lambda: predictions([trace([1, 2])], group=100.0),
-            "x: groups of 100 s are no multiple of bins of 300 s; use a",
+            "x: groups of 100 s are no multiple of bins of 5 min; use a",
         ),
         (
             lambda: pair([trace([1], "a in"), trace([1], "a rx")]),

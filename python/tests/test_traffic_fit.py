@@ -341,7 +341,7 @@ WRONG = {
     "log-logistic",
     ("--bootstrap", "0"): "--bootstrap: 0 repeats; use 1 or more, such as 2500",
     ("--bootstrap", "5", "--precision", "0.1"): "--bootstrap and --precision are both given; give one of them",
-    ("--precision", "2"): "precision: 2 is no precision; use 0.0002 to 0.5, such as 0.01",
+    ("--precision", "2"): "--precision: 2 is no precision; use 0.0002 to 0.5, such as 0.01",
 }
 
 

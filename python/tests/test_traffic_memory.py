@@ -205,6 +205,11 @@ def test_independent_samples_are_worth_what_they_are() -> None:
         (np.arange(30.0), {}, "trace: 30 samples in a row are too few for tests of stationarity; give at least 50, "),
         (np.full(60, np.nan), {}, "trace: has nothing but gaps; "),
         (np.arange(100.0), {"windows": [10.0]}, "trace: a window of 10 s holds 10 of 100 samples; use 50 s to 100 s"),
+        (
+            np.arange(100.0),
+            {"windows": [7200.0]},
+            "trace: a window of 2 h holds 7200 of 100 samples; use 50 s to 100 s",
+        ),
         (np.arange(100.0), {"windows": [1e3]}, "trace: a window of 1000 s holds 1000 of 100 samples; use 50 s to"),
         (np.arange(100.0), {"significance": 5.0}, "a significance of 5; use a number between 0 and 1, such as 0.05"),
     ],

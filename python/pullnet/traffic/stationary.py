@@ -15,6 +15,7 @@ from pullnet.traffic.error import TrafficError
 from pullnet.traffic.hurst import FEWEST as FEWEST_FOR_HURST
 from pullnet.traffic.hurst import Hurst, hurst
 from pullnet.traffic.noise import autocorrelation
+from pullnet.traffic.quantities import shown_time
 from pullnet.traffic.volumes import State, Volumes, runs
 
 Series = NDArray[np.float64]
@@ -242,9 +243,9 @@ def _sizes(windows: Iterable[float] | None, count: int, volumes: Volumes) -> lis
     for length in windows:
         size = round(length / volumes.timescale)
         if not FEWEST <= size <= count:
-            what = f"a window of {length:g} s holds {size} of {count} samples"
+            what = f"a window of {shown_time(length)} holds {size} of {count} samples"
             smallest, largest = FEWEST * volumes.timescale, count * volumes.timescale
-            remedy = f"use {smallest:g} s to {largest:g} s"
+            remedy = f"use {shown_time(smallest)} to {shown_time(largest)}"
             raise TrafficError(what, where=volumes.trace, value=length, remedy=remedy)
         sizes.append(size)
     return sizes

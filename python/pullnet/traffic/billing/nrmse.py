@@ -20,6 +20,7 @@ import numpy as np
 from pullnet.traffic.billing.percentile import Rank, fast_percentile, share
 from pullnet.traffic.dimensioning import capacity
 from pullnet.traffic.error import TrafficError
+from pullnet.traffic.quantities import shown_time
 from pullnet.traffic.volumes import Volumes
 
 GROUP = 10.0
@@ -83,12 +84,12 @@ def nrmse(found: Iterable[Prediction]) -> list[Nrmse]:
 def _predictions(trace: Volumes, rules: tuple[str, ...], of: Fraction, group: float) -> list[Prediction]:
     size = round(group / trace.timescale)
     if size < 1 or abs(size * trace.timescale - group) > 1e-9 * group:
-        what = f"groups of {group:g} s are no multiple of bins of {trace.timescale:g} s"
+        what = f"groups of {shown_time(group)} are no multiple of bins of {shown_time(trace.timescale)}"
         raise TrafficError(what, where=trace.trace, value=group, remedy="use a multiple")
     joined = trace.coarser(size)
     groups = joined.sample()
     if len(groups) < 2:
-        what = f"{len(groups)} whole groups of {group:g} s are too few for a percentile"
+        what = f"{len(groups)} whole groups of {shown_time(group)} are too few for a percentile"
         raise TrafficError(what, where=trace.trace, value=len(groups), remedy="give a longer trace, or shorter groups")
     samples = trace.sample()
     actual = {

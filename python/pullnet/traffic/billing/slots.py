@@ -48,7 +48,10 @@ class Period:
     def __post_init__(self) -> None:
         """Refuse what holds no slot."""
         if not (self.slot > 0 and self.end - self.start >= self.slot * (1 - 1e-9)):
-            what = f"a period of {self.end - self.start:g} s in slots of {self.slot:g} s"
+            length, slot = (
+                shown_time(time) if time > 0 else f"{time:g} s" for time in (self.end - self.start, self.slot)
+            )
+            what = f"a period of {length} in slots of {slot}"
             raise TrafficError(what, remedy="use a period of at least one slot")
 
     @classmethod

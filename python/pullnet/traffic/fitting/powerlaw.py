@@ -97,7 +97,7 @@ def repeats_for(precision: float) -> int:
     """Repeats for a standard error of p of at most `precision`: 1/4 precision^-2."""
     if not 0 < precision <= 0.5:
         what = f"{precision:g} is no precision"
-        raise SampleError(what, where="precision", value=precision, remedy="use 0.0002 to 0.5, such as 0.01")
+        raise SampleError(what, keyword="precision", value=precision, remedy="use 0.0002 to 0.5, such as 0.01")
     return math.ceil(0.25 / precision**2 - 1e-9)
 
 

@@ -15,6 +15,7 @@ from pullnet.traffic.fitting.powerlaw import Goodness, PowerLawFit, PowerLawSear
 from pullnet.traffic.fitting.ratios import Ratio, all_ratios, ratios_of
 from pullnet.traffic.further import FURTHER_MODELS
 from pullnet.traffic.models import MODELS, Model, PowerLaw
+from pullnet.traffic.quantities import shown_time
 from pullnet.traffic.sample import Floats, SampleError, checked, varied
 from pullnet.traffic.volumes import State, Volumes
 
@@ -188,7 +189,7 @@ def _marked(data: object, values: Floats, known: tuple[Anomaly, ...]) -> tuple[A
 
 
 def _place(trace: str, timescale: float | None) -> str:
-    return trace if timescale is None else f"{trace} at {timescale:g} s"
+    return trace if timescale is None else f"{trace} at {shown_time(timescale)}"
 
 
 def _with_power_law(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
