@@ -625,3 +625,13 @@ def test_a_long_table_names_the_line_in_the_file(cell: str, what: str, tmp_path:
     body[13] = f"1800,out,{cell}"
     with pytest.raises(TrafficError, match=f"a.csv, .*line 15, column value: .*{what}"):
         table(tmp_path, "\n".join(["time,direction,value", *body]), unit="bytes")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_comments_and_empty_lines_count_as_lines(form: str, mark: str, tmp_path: Path) -> None:
+    header, row = ("time,in_bytes", "{},5") if form == "wide" else ("time,way,value", "{},in,5")
+    body = [row.format(300 * number) for number in range(5)]
+    lines = ["#group,x", "# more", header, *body[:2], "", *body[2:], row.format(1500).replace(",5", ",-5")]
+    with pytest.raises(TrafficError, match=r"line 10, column [a-z_]*: -5.0 is negative"):
+        table(tmp_path, mark + "\n".join(lines), unit="bytes")

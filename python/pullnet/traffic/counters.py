@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pullnet.traffic import anomalies, columns, files, longform, slots, snmp
+from pullnet.traffic import anomalies, columns, csv_table, files, longform, slots, snmp
 from pullnet.traffic.clock import UTC_CLOCK, Clock, PartOf, at_row, read_times, zone_named
 from pullnet.traffic.columns import Chosen, Column
 from pullnet.traffic.error import TrafficError
@@ -55,6 +55,8 @@ def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source
     """Read counters, at their own interval or at the requested timescales."""
     files.refuse_options(path, "counters", {k: v for k, v in options.capture.items() if k not in OPTIONS})
     reader = _reader(path, options)
+    if (lines := csv_table.lines_of(table)) is not None:
+        reader = replace(reader, place=PartOf(path, lines - 2))
     volumes, notes = _read_all(table, reader, trace_name(path))
     marked = [anomalies.mark(item, reader.capacity)[0] for item in volumes]
     facts = {"rows": table.num_rows, "traces": len(volumes), "interval_s": volumes[0].timescale}
@@ -127,7 +129,8 @@ def _read_all(table: Any, reader: Reader, trace: str) -> tuple[list[Volumes], li
     volumes: list[Volumes] = []
     notes: list[Note] = []
     for part in parts:
-        place = replace(reader, place=PartOf(f"{reader.place}, {part.name}", part.rows))
+        in_file = reader.place.rows[part.rows] if isinstance(reader.place, PartOf) else part.rows
+        place = replace(reader, place=PartOf(f"{reader.place}, {part.name}", in_file))
         made, more = _read(part.table, place, f"{trace}:{part.name}")
         volumes += made
         notes += [replace(note, text=f"{part.name}: {note.text}") for note in more]

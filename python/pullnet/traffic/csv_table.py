@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from numpy.typing import NDArray
 
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.slots import is_end, is_time
@@ -23,7 +24,8 @@ def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) 
     if decimal not in (None, "point", "comma"):
         raise TrafficError(f"`{decimal}` is unknown", value=decimal, remedy="use point or comma", keyword="decimal")
     with pa.input_stream(path, compression="detect") as stream:
-        content = _plain(stream.read())
+        raw = stream.read()
+    content = _plain(raw)
     if not content.strip():
         raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
     _refuse_compressed(content, path)
@@ -37,14 +39,41 @@ def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) 
     types = {name: pa.uint64() for name, column in columns.items() if _beyond_exact(column)}
     texts = {name: pa.string() for name in columns if times_as_text and (is_time(name) or is_end(name))}
     try:
-        return _parsed(content, separator, mark, types | texts) if types or texts else first
+        made = _parsed(content, separator, mark, types | texts) if types or texts else first
     except pa.ArrowInvalid:
-        return _parsed(content, separator, mark, texts) if texts else first
+        made = _parsed(content, separator, mark, texts) if texts else first
+    return _with_lines(made, raw)
+
+
+_LINES = b"pullnet.lines"
+_MARK = b"\xef\xbb\xbf"
+"""The byte-order mark of spreadsheets."""
+
+
+def _with_lines(table: Any, raw: bytes) -> Any:
+    """Note in which line of the file each row is, where comments or empty lines stand between rows."""
+    comments = raw.removeprefix(_MARK).startswith(b"#")
+    if not comments and not any(twice in raw for twice in (b"\n\n", b"\n\r\n", b"\r\r")):
+        return table
+    lines = [
+        number
+        for number, line in enumerate(raw.splitlines(), 1)
+        if line and not (comments and line.removeprefix(_MARK).startswith(b"#"))
+    ][1:]
+    if len(lines) != table.num_rows:
+        return table  # a cell with a line break: lines cannot be told from rows
+    return table.replace_schema_metadata({_LINES: np.array(lines, dtype=np.int64).tobytes()})
+
+
+def lines_of(table: Any) -> NDArray[np.int64] | None:
+    """Return the line of each row of a table, counted from 1; `None` if rows follow the header without a break."""
+    noted = (table.schema.metadata or {}).get(_LINES)
+    return None if noted is None else np.frombuffer(noted, dtype=np.int64)
 
 
 def _plain(content: bytes) -> bytes:
     """Leave out the byte-order mark of spreadsheets, the annotations of Influx, and the summary of nfdump."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    content = content.removeprefix(_MARK)
     if content.startswith((b"ts,te,", b"firstSeen,")):
         content = content.partition(b"\nSummary\n")[0] + b"\n"
     if content.startswith(b"#"):
