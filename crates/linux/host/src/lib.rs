@@ -31,7 +31,7 @@ pub use copy::{Sink, Source};
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};
-pub use host::{Host, HostOptions, Intake, Neighbours, Search, Wait};
+pub use host::{Host, HostOptions, Intake, LONG_YIELD, Neighbours, Search, Wait, Yielding};
 pub use net::{NdpListener, NdpStream};
 pub use options::{EngineOptions, Limits, StreamOptions};
 pub use proof::Secret;

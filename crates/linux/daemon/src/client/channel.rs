@@ -288,9 +288,14 @@ fn wait<T>(
         return Ok(done);
     }
     let start = clock();
+    let yields = turn.may_yield();
     loop {
-        // The daemon may need this core.
-        std::thread::yield_now();
+        if yields {
+            // The daemon may need this core.
+            let before = clock();
+            std::thread::yield_now();
+            turn.yielded(clock().duration_since(before));
+        }
         if let Some(done) = attempt()? {
             return Ok(done);
         }
@@ -298,7 +303,7 @@ fn wait<T>(
         if patience.most.is_some_and(|most| waited >= most) {
             return Err(StreamError::TimedOut);
         }
-        if waited < patience.spin {
+        if yields && waited < patience.spin {
             continue;
         }
         let epoch = turn.epoch();

@@ -1,13 +1,17 @@
 //! Several threads that sleep at one doorbell: one waits on it, and wakes the others.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pullnet_host::StreamError;
+use pullnet_host::{LONG_YIELD, StreamError};
 
 use crate::doorbell::{Doorbell, Signal};
 use crate::error::Error;
 use crate::sys;
+
+/// Number of waits that sleep at once after a yield that has let other work run ([`pullnet_host::Yielding`]).
+const WARY: u32 = 64;
 
 #[derive(Default, Debug)]
 struct State {
@@ -23,11 +27,13 @@ pub(super) struct Turn {
     doorbell: Doorbell,
     state: Mutex<State>,
     woken: Condvar,
+    /// Number of waits from now on that sleep at once.
+    wary: AtomicU32,
 }
 
 impl Turn {
     pub fn new(doorbell: Doorbell) -> Self {
-        Self { doorbell, state: Mutex::default(), woken: Condvar::new() }
+        Self { doorbell, state: Mutex::default(), woken: Condvar::new(), wary: AtomicU32::new(0) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -64,6 +70,20 @@ impl Turn {
         signal
     }
 
+    /// Whether a wait that begins may yield before it sleeps. Threads that wait at the same time may count as one: it is a hint.
+    pub fn may_yield(&self) -> bool {
+        let left = self.wary.load(Ordering::Relaxed);
+        self.wary.store(left.saturating_sub(1), Ordering::Relaxed);
+        left == 0
+    }
+
+    /// Notes that a wait has yielded for `time`.
+    pub fn yielded(&self, time: Duration) {
+        if time > LONG_YIELD {
+            self.wary.store(WARY, Ordering::Relaxed);
+        }
+    }
+
     /// The doorbell, for programs with an event loop of their own.
     pub fn doorbell(&self) -> &Doorbell {
         &self.doorbell
@@ -96,6 +116,17 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn waits_after_a_long_yield_sleep_at_once_until_one_looks_again() {
+        let [hears, _rings] = Doorbell::pair().unwrap();
+        let turn = Turn::new(hears);
+        turn.yielded(LONG_YIELD);
+        assert!(turn.may_yield());
+        turn.yielded(2 * LONG_YIELD);
+        assert_eq!((0..=WARY).filter(|_| turn.may_yield()).count(), 1);
+        assert!(turn.may_yield());
+    }
 
     /// A thread that comes while another one takes a ring must not sleep at the doorbell as if it had not rung.
     #[test]

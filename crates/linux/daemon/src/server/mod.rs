@@ -14,6 +14,7 @@ mod standing;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant as Clock};
 
+use pullnet_host::Yielding;
 use pullnet_host::seal::Keys;
 use pullnet_netio::{Dpdk, Signals};
 use pullnet_switch::config::Wait;
@@ -136,6 +137,7 @@ impl Daemon {
             time: Time::start(),
             looked: Instant::ZERO,
             busy: Instant::ZERO,
+            yielding: Yielding::default(),
         };
         serving.run(stop);
         match serving.network.take_end() {
@@ -172,6 +174,7 @@ struct Loop {
     looked: Instant,
     /// Time of the latest activity.
     busy: Instant,
+    yielding: Yielding,
 }
 
 impl Loop {
@@ -204,6 +207,7 @@ impl Loop {
     /// Polls everything once. Returns whether the daemon is told to stop, or has to, because its interface is gone.
     fn turn(&mut self) -> bool {
         let now = self.time.now();
+        self.yielding.begin_turn(now);
         let mut busy = self.network.receive(now);
         let mut stop = false;
         if now.since(self.looked) >= LOOK {
@@ -318,16 +322,20 @@ impl Loop {
     /// Handles an idle turn: sleeps after a while, or yields the processor before the next turn. With few cores, an
     /// application that is to answer must run first.
     fn rest(&mut self, now: Instant) {
+        let wary = self.yielding.is_wary(now);
         let idle = now.since(self.busy) > self.file.idle;
-        if idle && self.file.wait == Wait::Adaptive { self.nap(now) } else { std::thread::yield_now() }
+        if (idle || wary) && self.file.wait == Wait::Adaptive {
+            return self.nap(now, if wary { Picos::ZERO } else { LATE });
+        }
+        self.yielding.give_way(now);
     }
 
-    /// Sleeps until the next event.
-    fn nap(&mut self, now: Instant) {
+    /// Sleeps until the next event, or until `early` before work is due.
+    fn nap(&mut self, now: Instant, early: Picos) {
         self.server.sleep(true);
         self.server.news(&mut self.network.engine);
         let due = self.network.due().min(self.server.due()).min(self.manager.due());
-        let time = Duration::from_nanos(due.since(now).0.saturating_sub(LATE.0) / 1000);
+        let time = Duration::from_nanos(due.since(now).0.saturating_sub(early.0) / 1000);
         if !self.server.is_due() && !time.is_zero() {
             self.network.wait(now, self.server.waker(), time.min(NAP));
         }

@@ -13,6 +13,7 @@ use super::intake::{BURST, Intake};
 use super::neighbours::{Neighbours, Search};
 use super::signals::Signals;
 use super::wait::Wait;
+use super::yielding::Yielding;
 use crate::engine::Engine;
 use crate::error::StreamError;
 use crate::handle::{Notice, StreamId};
@@ -92,6 +93,7 @@ pub(super) struct Core {
     start: std::time::Instant,
     now: Instant,
     wait: Wait,
+    yielding: Yielding,
     intake: Intake,
     search: Search,
     waiting: Vec<Waiting>,
@@ -135,6 +137,7 @@ impl Core {
             start: clock(),
             now: Instant::ZERO,
             wait: options.wait,
+            yielding: Yielding::default(),
             search: Search::new(neighbours)?,
             waiting: Vec::new(),
             tickets: 0,
@@ -148,6 +151,7 @@ impl Core {
     /// Reads the clock.
     pub fn tick(&mut self) -> Instant {
         self.now = Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000));
+        self.yielding.begin_turn(self.now);
         self.now
     }
 
@@ -325,10 +329,12 @@ impl Core {
         let Wait::Adaptive(spin) = self.wait else { return spin_on(now.since(self.busy)) };
         let spin = Picos(u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000));
         let wake = self.due().min(until.unwrap_or(Instant::NEVER)).min(now.after(NAP));
-        if now.since(self.busy) < spin || wake <= now.after(LATE) {
-            return std::thread::yield_now();
+        let wary = self.yielding.is_wary(now);
+        let early = if wary { Picos::ZERO } else { LATE };
+        if !wary && (now.since(self.busy) < spin || wake <= now.after(early)) {
+            return self.yielding.give_way(now);
         }
-        let most = Duration::from_nanos((wake.since(now).0 - LATE.0) / 1000);
+        let most = Duration::from_nanos(wake.since(now).0.saturating_sub(early.0) / 1000);
         // Pairs with `Shared::enter`: each side stores its own flag before loading the other's, so a wake-up cannot be lost.
         signals.asleep.store(true, Ordering::SeqCst);
         let slept = match signals.wanting.load(Ordering::SeqCst) {

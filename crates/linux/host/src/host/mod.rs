@@ -8,6 +8,7 @@ mod signals;
 mod wait;
 #[cfg(feature = "tokio")]
 mod waiter;
+mod yielding;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,7 @@ pub(crate) use shared::Shared;
 pub use wait::Wait;
 #[cfg(feature = "tokio")]
 pub(crate) use waiter::Waiter;
+pub use yielding::{LONG_YIELD, Yielding};
 
 use crate::error::StreamError;
 use crate::net::{NdpListener, NdpStream};
