@@ -33,8 +33,8 @@ def _medians(data: Data, experiment: str, tag: str, at: At, protocols: list[str]
 
 
 def sessions_above(data: Data, experiment: str, tag: str, at: At, above: float) -> MeasuredNumber:
-    """Share of the sessions with a goodput above `above` Gb/s; unended sessions have none."""
-    rates = goodputs(data, experiment, tag, at)
+    """Share of the sessions with a goodput above `above` Gb/s, as the thesis counts it; unended sessions have none."""
+    rates = goodputs(data, experiment, tag, at) / PAYLOAD
     quartiles = ", ".join(f"{rate:.3f}" for rate in np.quantile(rates, [0.05, 0.25, 0.5, 0.75, 0.95]))
     note = f"{len(rates)} sessions; quantiles 5, 25, 50, 75, 95%: {quartiles} Gb/s"
     return MeasuredNumber(float((rates > above).mean()), note=note)
@@ -77,9 +77,9 @@ def largest_goodput_gain(data: Data, experiments: list[str], at: At, gains: list
 
 
 def long_flow_goodput(data: Data, experiment: str, at: At) -> MeasuredNumber:
-    """Mean goodput of the long flows in the measurement window. Unit: Gb/s."""
+    """Mean goodput of the long flows in the measurement window, as the thesis counts it. Unit: Gb/s."""
     runs = data.runs(experiment, at)
-    found = [mean(run.result.flows.filter(pl.col("tag") == "long")["window_gbps"]) for run in runs]
+    found = [mean(run.result.flows.filter(pl.col("tag") == "long")["window_gbps"]) / PAYLOAD for run in runs]
     return MeasuredNumber(mean(found), note=f"{span(found)} over {seeds_text(runs)}")
 
 

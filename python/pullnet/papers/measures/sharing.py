@@ -9,15 +9,20 @@ from pullnet.papers.measures.rates import PAYLOAD, At, incast_rate
 from pullnet.papers.runs import Run
 
 
-def incast_goodput(data: Data, experiment: str, least: dict[str, float], most: dict[str, float]) -> MeasuredProperty:
-    """Goodput by protocol and number of senders: at least so much at every number, at most so much at the largest."""
+def incast_goodput(
+    data: Data, experiment: str, least: dict[str, float], most: dict[str, float], payload: float = 1.0
+) -> MeasuredProperty:
+    """Goodput by protocol and number of senders: at least so much at every number, at most so much at the largest.
+
+    `payload` is the share of a link that counts as all of it.
+    """
     details: dict[str, float] = {}
     holds = True
     for protocol in [*least, *most]:
         rates: dict[str, list[float]] = {}
         for run in data.runs(experiment, {"protocol": protocol}):
             name = " ".join(str(run.at[key]) for key in ("size", "senders") if key in run.at)
-            rates.setdefault(name, []).append(incast_rate(run))
+            rates.setdefault(name, []).append(incast_rate(run) / payload)
         found = {name: mean(values) for name, values in rates.items()}
         details |= {f"{protocol} {name}": value for name, value in found.items()}
         largest = max(number_of(name.split()[-1]) for name in found)
@@ -49,7 +54,7 @@ def incast_times_lower(
 
 
 def _groups(run: Run) -> dict[str, float]:
-    """Goodput of each group of flows while all groups have some. Unit: Mb/s."""
+    """Goodput of each group of flows while all groups have some, as the thesis counts it. Unit: Mb/s."""
     flows, series = run.result.flows, run.result.series
     tags = flows["tag"].unique(maintain_order=True).to_list()
     ends = flows.group_by("tag").agg(pl.col("received_ps").max())["received_ps"].to_numpy()
@@ -58,7 +63,7 @@ def _groups(run: Run) -> dict[str, float]:
     found: dict[str, float] = {}
     for index, name in names.items():
         own = series.filter((pl.col("of") == "tag") & (pl.col("number") == index) & (pl.col("at_ps") < until))
-        found[name] = float(own["delivered_bytes"].sum()) * 8e6 / until
+        found[name] = float(own["delivered_bytes"].sum()) * 8e6 / until / PAYLOAD
     return found
 
 
