@@ -240,11 +240,18 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn start(&mut self, cx: &mut HostContext<'_, W>, now: Instant) {
         let Some(start) = self.starts.pop_front() else { return };
         self.next_start = self.starts.front().map_or(Instant::NEVER, |start| start.at);
-        self.application.iter_mut().for_each(|application| application.begin(&start));
         let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
         let Labels { priority, transport, deadline, tenant, .. } = start.labels;
         let (conn, size) = (conn_of(start.flow), start.size);
         let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
+        let here = self.application.as_mut().and_then(|application| {
+            application.begin(&start);
+            application.passes_on(&start, to)
+        });
+        if let Some(bytes) = here {
+            self.transport.open_relay(now, transport, flow);
+            return self.transport.supply(now, transport, to, conn, bytes);
+        }
         match start.part {
             Some(Part { join: Join::Multicast, of, .. }) => {
                 self.start_group(cx, now, (transport, flow), of.into());

@@ -8,8 +8,8 @@ use pullnet_protocols::{MOST_KINDS, ProtocolConfig, with_protocol};
 use pullnet_rng::RandomStream;
 use pullnet_scenario::CarriedBy;
 use pullnet_transport::{
-    ConnId, Event, FlowSpec, FlowStatus, Framing, GroupMember, Header, Hop, HopView, HostInfo, Packed,
-    Protocol, Received, Source, Transmit, Transport, Words,
+    ConnId, Event, FlowSpec, FlowStatus, Framing, GroupMember, Header, Hop, HopView, HostAddr, HostInfo,
+    Packed, Protocol, Received, Source, Transmit, Transport, Words,
 };
 use pullnet_units::{Instant, PacketSeq};
 
@@ -24,6 +24,12 @@ pub trait Stack<W: Words>: Send {
     fn open_group(&mut self, now: Instant, transport: u8, flow: FlowSpec, receivers: &[GroupMember]);
     /// See [`Transport::open_source`].
     fn open_source(&mut self, now: Instant, transport: u8, flow: FlowSpec, source: Source);
+    /// See [`Transport::open_relay`].
+    fn open_relay(&mut self, now: Instant, transport: u8, flow: FlowSpec);
+    /// See [`Transport::supply`].
+    fn supply(&mut self, now: Instant, transport: u8, to: HostAddr, conn: ConnId, bytes: u64);
+    /// See [`Transport::cut_off`].
+    fn cut_off(&mut self, now: Instant, transport: u8, to: HostAddr, conn: ConnId);
     /// A packet has arrived.
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>);
     /// The time of [`Stack::next_timeout`] has come.
@@ -54,6 +60,18 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
 
     fn open_source(&mut self, now: Instant, _: u8, flow: FlowSpec, source: Source) {
         Transport::open_source(self, now, flow, source);
+    }
+
+    fn open_relay(&mut self, now: Instant, _: u8, flow: FlowSpec) {
+        Transport::open_relay(self, now, flow);
+    }
+
+    fn supply(&mut self, now: Instant, _: u8, to: HostAddr, conn: ConnId, bytes: u64) {
+        Transport::supply(self, now, to, conn, bytes);
+    }
+
+    fn cut_off(&mut self, now: Instant, _: u8, to: HostAddr, conn: ConnId) {
+        Transport::cut_off(self, now, to, conn);
     }
 
     #[inline(always)]
@@ -96,6 +114,9 @@ trait Member<W>: Send {
     fn open(&mut self, now: Instant, flow: FlowSpec);
     fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]);
     fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source);
+    fn open_relay(&mut self, now: Instant, flow: FlowSpec);
+    fn supply(&mut self, now: Instant, to: HostAddr, conn: ConnId, bytes: u64);
+    fn cut_off(&mut self, now: Instant, to: HostAddr, conn: ConnId);
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>);
     fn handle_timeout(&mut self, now: Instant);
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>>;
@@ -132,6 +153,18 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
 
     fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
         self.0.open_source(now, flow, source);
+    }
+
+    fn open_relay(&mut self, now: Instant, flow: FlowSpec) {
+        self.0.open_relay(now, flow);
+    }
+
+    fn supply(&mut self, now: Instant, to: HostAddr, conn: ConnId, bytes: u64) {
+        self.0.supply(now, to, conn, bytes);
+    }
+
+    fn cut_off(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
+        self.0.cut_off(now, to, conn);
     }
 
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {
@@ -290,6 +323,18 @@ impl<W: Words> Stack<W> for Several<W> {
 
     fn open_source(&mut self, now: Instant, transport: u8, flow: FlowSpec, source: Source) {
         self.members[usize::from(transport)].open_source(now, flow, source);
+    }
+
+    fn open_relay(&mut self, now: Instant, transport: u8, flow: FlowSpec) {
+        self.members[usize::from(transport)].open_relay(now, flow);
+    }
+
+    fn supply(&mut self, now: Instant, transport: u8, to: HostAddr, conn: ConnId, bytes: u64) {
+        self.members[usize::from(transport)].supply(now, to, conn, bytes);
+    }
+
+    fn cut_off(&mut self, now: Instant, transport: u8, to: HostAddr, conn: ConnId) {
+        self.members[usize::from(transport)].cut_off(now, to, conn);
     }
 
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {

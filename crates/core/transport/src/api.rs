@@ -323,6 +323,15 @@ pub trait Transport: Sized {
         debug_assert!(false, "one of {} senders for a transport that does not join them", source.of);
         self.open(now, flow);
     }
+    /// The application passes on data that is itself still on its way to this host. A transport that keeps to
+    /// [`Transport::supply`] sends none of it ahead of that; others take all of it as offered, and may send it before it is here.
+    fn open_relay(&mut self, now: Instant, flow: FlowSpec) {
+        self.open(now, flow);
+    }
+    /// Of the data of flow `conn` to `to`, which [`Transport::open_relay`] began, this host has `bytes` by now.
+    fn supply(&mut self, _now: Instant, _to: HostAddr, _conn: ConnId, _bytes: u64) {}
+    /// No more than [`Transport::supply`] has named will come here: a flow that lacks some fails.
+    fn cut_off(&mut self, _now: Instant, _to: HostAddr, _conn: ConnId) {}
     /// A packet has arrived.
     fn handle(&mut self, now: Instant, packet: Received<Self::Header>);
     /// The deadline of [`Transport::poll_timeout`] has come.

@@ -112,7 +112,13 @@ impl<P: Framed> Stack<P> {
         let Labels { priority, deadline, tenant, .. } = start.labels;
         let size = start.size;
         let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
-        self.endpoint.open(now, flow);
+        match self.application.passes_on(start, to) {
+            Some(bytes) => {
+                self.endpoint.open_relay(now, flow);
+                self.endpoint.supply(now, to, conn, bytes);
+            }
+            None => self.endpoint.open(now, flow),
+        }
     }
 
     /// Processes a received frame; ignores frames for other hosts.
@@ -222,6 +228,9 @@ impl<P: Framed> Stack<P> {
                 let counts = self.incoming.deliver(now, slot, bytes, site.scenario.measure);
                 self.counts.delivered_in_window += counts;
                 if let Some(flow) = self.incoming.flow(slot) {
+                    if let Some(supply) = self.application.arrived(flow, bytes) {
+                        self.endpoint.supply(now, supply.to, conn_of(supply.flow), supply.bytes);
+                    }
                     self.show(Watches::DELIVERED, &Seen::Delivered { host, at: now, flow, bytes });
                 }
             }
@@ -233,7 +242,13 @@ impl<P: Framed> Stack<P> {
             Event::Acked { conn, latency, .. } => {
                 self.show(Watches::ACKED, &Seen::Acked { host, at: now, flow: flow_of(conn), latency });
             }
-            Event::Stray { .. } | Event::Silent { .. } => {}
+            Event::Silent { slot } => {
+                let flow = self.incoming.flow(slot);
+                if let Some(supply) = flow.and_then(|flow| self.application.arrived(flow, 0)) {
+                    self.endpoint.cut_off(now, supply.to, conn_of(supply.flow));
+                }
+            }
+            Event::Stray { .. } => {}
             Event::Completed { conn, counts, .. } => {
                 self.ended(now, flow_of(conn), Cue::SenderDone, News::Acknowledged(counts));
             }

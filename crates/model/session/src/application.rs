@@ -5,8 +5,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pullnet_transport::HostAddr;
 use pullnet_units::{FlowId, Instant};
 use pullnet_workload::{Cue, FlowStart, Prepared};
+
+/// A flow that passes on what arrives in another.
+#[derive(Clone, Copy, Debug)]
+struct Relay {
+    flow: FlowId,
+    /// Payload bytes that have arrived to be passed on.
+    bytes: u64,
+    /// Number of its transport and the address of its receiver, once it has begun.
+    way: Option<(u8, HostAddr)>,
+}
+
+/// Data that a flow may pass on, for its transport.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Supply {
+    /// Number of the transport.
+    pub transport: u8,
+    /// The receiver.
+    pub to: HostAddr,
+    /// The flow that passes data on.
+    pub flow: FlowId,
+    /// Payload bytes of it that are here.
+    pub bytes: u64,
+}
 
 /// The application of one host.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +43,8 @@ pub struct Application {
     followed: BTreeSet<FlowId>,
     /// Flows of this host that were over before the flow after them was known here: a transport gave up at once.
     over: BTreeMap<FlowId, Instant>,
+    /// Flows that pass on what arrives here, by the flow in which it arrives.
+    relays: BTreeMap<FlowId, Relay>,
 }
 
 impl Application {
@@ -51,13 +77,34 @@ impl Application {
         }
     }
 
+    /// A flow of this host begins, to the address `to`. Returns the bytes of it that are here, if it passes on what arrives here.
+    pub fn passes_on(&mut self, start: &FlowStart, to: HostAddr) -> Option<u64> {
+        let relay = self.relays.values_mut().find(|relay| relay.flow == start.flow)?;
+        relay.way = Some((start.labels.transport, to));
+        Some(relay.bytes)
+    }
+
+    /// `bytes` more of `flow` have arrived. Returns what this means for the flow that passes them on, if one has begun.
+    pub fn arrived(&mut self, flow: FlowId, bytes: u64) -> Option<Supply> {
+        let relay = self.relays.get_mut(&flow)?;
+        relay.bytes += bytes;
+        relay.way.map(|(transport, to)| Supply { transport, to, flow: relay.flow, bytes: relay.bytes })
+    }
+
     /// Something happens to `flow` at this host. Returns the flow that starts because of it.
     pub fn on(&mut self, flow: FlowId, cue: Cue, at: Instant) -> Option<FlowStart> {
         let awaited = cue == Cue::SenderDone && self.followed.remove(&flow);
+        if cue == Cue::SenderDone {
+            self.relays.retain(|_, relay| relay.flow != flow);
+        }
         match self.prepared.remove(&(flow, cue)) {
             Some(prepared) => {
                 self.awaits.remove(&prepared.start.flow);
-                starting(&prepared, at)
+                let start = starting(&prepared, at);
+                if let Some(start) = start.filter(|_| cue == Cue::FirstPacket) {
+                    self.relays.insert(flow, Relay { flow: start.flow, bytes: 0, way: None });
+                }
+                start
             }
             None => {
                 if awaited {

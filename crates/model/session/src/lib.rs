@@ -12,7 +12,7 @@ mod packets;
 mod report;
 mod sources;
 
-pub use application::Application;
+pub use application::{Application, Supply};
 pub use builder::{RecordBuilder, StuckFlows};
 pub use counts::{HostCounts, HostLog, Share};
 pub use director::Director;

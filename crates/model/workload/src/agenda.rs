@@ -210,7 +210,7 @@ impl Agenda {
 /// An event of a flow at one of its hosts, which lets that host start another flow at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cue {
-    /// Its first packet arrives.
+    /// Its first packet arrives: the flow that starts then passes its data on.
     FirstPacket,
     /// All of its data has arrived.
     Received,

@@ -1,7 +1,7 @@
 //! Handling of a transport's events: counts, hashes, and reports of flows.
 
 use pullnet_probes::{Seen, Watches};
-use pullnet_session::{HostLog, News, Report, Share, flow_of};
+use pullnet_session::{HostLog, News, Report, Share, Supply, conn_of, flow_of};
 use pullnet_transport::{ConnId, Event, FailureReason, Words};
 use pullnet_units::{FlowId, Instant, Picos};
 use pullnet_workload::Cue;
@@ -62,7 +62,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                     cx.log.recorded.note(&Seen::TimedOut { host, at, flow, number: seq });
                 }
             }
-            Event::Stray { .. } | Event::Silent { .. } => {}
+            Event::Silent { slot } => self.silent(now, slot),
+            Event::Stray { .. } => {}
         }
     }
 
@@ -114,6 +115,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let incoming = &mut self.incoming[slot as usize];
         self.fingerprint.add(now, u64::from(incoming.flow.get()) << 32 | bytes, 4);
         incoming.delivered += bytes;
+        let flow = incoming.flow;
         self.counts.data_taken += 1;
         let (from, to) = cx.env.net.measure;
         if from <= now && now < to {
@@ -122,6 +124,29 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
         if cx.env.net.records_delivery {
             self.record_delivery(cx, now, slot, bytes);
+        }
+        if self.application.is_some() {
+            self.pass_on(now, flow, bytes);
+        }
+    }
+
+    /// Lets the flow that passes `flow` on, if there is one, have the data that has arrived.
+    #[inline(never)]
+    fn pass_on(&mut self, now: Instant, flow: FlowId, bytes: u64) {
+        let supply = self.application.as_mut().and_then(|application| application.arrived(flow, bytes));
+        if let Some(Supply { transport, to, flow, bytes }) = supply {
+            self.transport.supply(now, transport, to, conn_of(flow), bytes);
+        }
+    }
+
+    /// No more will arrive of the flow in `slot`.
+    #[cold]
+    #[inline(never)]
+    fn silent(&mut self, now: Instant, slot: u32) {
+        let flow = self.incoming[slot as usize].flow;
+        let supply = self.application.as_mut().and_then(|application| application.arrived(flow, 0));
+        if let Some(Supply { transport, to, flow, .. }) = supply {
+            self.transport.cut_off(now, transport, to, conn_of(flow));
         }
     }
 

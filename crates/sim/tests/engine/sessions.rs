@@ -57,6 +57,33 @@ fn runs_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// The first host of a chain gets its data slowly. The second one has nothing to pass on before that.
+#[test]
+fn a_chain_passes_on_what_has_arrived() {
+    let chain = "kind = \"replicate\"\nsize = \"200 kB\"\nsessions = 4\nrate = 5000\ncopies = \"chain\"";
+    let slow = "[[fault]]\nplace = \"host 5\"\nrate = \"100 Mbps\"\n";
+    for faults in ["", slow, LOSS] {
+        for seed in 1..=4 {
+            let text = text(seed, "ndp", chain, faults);
+            let record = run(&text, 1);
+            assert!(record.flows.iter().all(complete), "{text}");
+            assert_eq!(run(&text, 4).fingerprint, record.fingerprint, "{text}");
+            for session in record.flows.chunks(3) {
+                assert!(session.is_sorted_by(|a, b| a.received < b.received), "{session:?}\n{text}");
+            }
+        }
+    }
+}
+
+/// Hosts that pass on what they get from a host that dies get no more: their flows fail too, and none stays open.
+#[test]
+fn a_chain_ends_when_its_first_host_dies() {
+    let chain = "kind = \"replicate\"\nsize = \"2 MB\"\nsessions = 3\ncopies = \"chain\"\nfrom = \"5\"";
+    let text = text(1, "ndp", chain, DEAD_HOST);
+    let record = run(&text, 1);
+    assert!(record.flows.iter().all(|flow| flow.failed.is_some()), "{:?}\n{text}", record.flows);
+}
+
 /// A fault that comes after the last flow changes no ideal, and so no slowdown.
 #[test]
 fn a_fault_after_all_flows_leaves_their_ideals() {

@@ -24,7 +24,8 @@ choice! {
         /// In a flow of its own to each receiver, by any transport (multi-unicast).
         Unicast = "unicast",
         /// From the sender to the first receiver, from there to the second, and so on, in a flow each, by any transport (daisy
-        /// chain). A host begins to forward with the first packet that it receives.
+        /// chain). A host begins to forward with the first packet that it receives, and with `ndp` it forwards no more than it has;
+        /// other transports may send ahead of that.
         Chain = "chain",
     }
 }

@@ -4,8 +4,8 @@ use pullnet_protocols::with_protocol;
 use pullnet_rng::Seed;
 use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_transport::{
-    Event, FlowSpec, GroupMember, Header, HopView, HostInfo, Large, Protocol, Received, Source, Transmit,
-    Transport, Words,
+    ConnId, Event, FlowSpec, GroupMember, Header, HopView, HostAddr, HostInfo, Large, Protocol, Received,
+    Source, Transmit, Transport, Words,
 };
 use pullnet_units::{HostId, Instant};
 
@@ -16,6 +16,9 @@ pub(super) trait Endpoint {
     fn open(&mut self, now: Instant, flow: FlowSpec);
     fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]);
     fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source);
+    fn open_relay(&mut self, now: Instant, flow: FlowSpec);
+    fn supply(&mut self, now: Instant, to: HostAddr, conn: ConnId, bytes: u64);
+    fn cut_off(&mut self, now: Instant, to: HostAddr, conn: ConnId);
     fn handle(&mut self, now: Instant, packet: Received<Packed>);
     fn handle_timeout(&mut self, now: Instant);
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed>>;
@@ -51,6 +54,15 @@ impl<T: Transport> Endpoint for Any<T> {
     }
     fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
         self.0.open_source(now, flow, source);
+    }
+    fn open_relay(&mut self, now: Instant, flow: FlowSpec) {
+        self.0.open_relay(now, flow);
+    }
+    fn supply(&mut self, now: Instant, to: HostAddr, conn: ConnId, bytes: u64) {
+        self.0.supply(now, to, conn, bytes);
+    }
+    fn cut_off(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
+        self.0.cut_off(now, to, conn);
     }
     fn handle(&mut self, now: Instant, packet: Received<Packed>) {
         self.0.handle(now, packet.map(header_of::<T::Header>));

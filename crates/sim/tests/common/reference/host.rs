@@ -115,7 +115,13 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             Some(Part { join: Join::Sources, index, of }) => {
                 endpoint.open_source(now, spec, Source { index, of });
             }
-            _ => endpoint.open(now, spec),
+            _ => {
+                let relay = self.traffic.relays.iter_mut().find(|relay| relay.flow == flow);
+                let Some(relay) = relay else { return endpoint.open(now, spec) };
+                relay.way = Some((usize::from(transport), to));
+                endpoint.open_relay(now, spec);
+                endpoint.supply(now, to, conn, relay.bytes);
+            }
         }
     }
 
@@ -136,7 +142,23 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
                 self.cue(number, incoming.flow, Cue::FirstPacket, now);
             }
             Event::Delivered { slot, bytes, .. } => {
-                self.hosts[number].flows.get_mut(&(transport, slot)).unwrap().delivered += u64::from(bytes);
+                let incoming = self.hosts[number].flows.get_mut(&(transport, slot)).unwrap();
+                incoming.delivered += u64::from(bytes);
+                let of = incoming.flow;
+                for relay in self.traffic.relays.iter_mut().filter(|relay| relay.of == of) {
+                    relay.bytes += u64::from(bytes);
+                    let Some((transport, to)) = relay.way else { continue };
+                    let conn = ConnId::new(relay.flow.get());
+                    self.hosts[number].endpoints[transport].supply(now, to, conn, relay.bytes);
+                }
+            }
+            Event::Silent { slot } => {
+                let of = self.hosts[number].flows[&(transport, slot)].flow;
+                for relay in self.traffic.relays.iter().filter(|relay| relay.of == of) {
+                    let Some((transport, to)) = relay.way else { continue };
+                    let conn = ConnId::new(relay.flow.get());
+                    self.hosts[number].endpoints[transport].cut_off(now, to, conn);
+                }
             }
             Event::Received { slot } => {
                 let incoming = self.hosts[number].flows.get_mut(&(transport, slot)).unwrap();

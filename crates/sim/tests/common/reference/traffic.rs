@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pullnet_qdisc::Discipline;
 use pullnet_scenario::Scenario;
-use pullnet_transport::Side;
+use pullnet_transport::{HostAddr, Side};
 use pullnet_units::{FlowId, Id, Instant, Picos};
 use pullnet_workload::{After, Completion, Cue, FlowStart, Instruction, Join, Prepared, Workload};
 
@@ -19,6 +19,17 @@ enum News {
     Ends { side: Side, failed: bool },
 }
 
+/// A flow that passes on what arrives in another.
+pub(super) struct Relay {
+    /// The flow in which it arrives.
+    pub(super) of: usize,
+    pub(super) flow: FlowId,
+    /// Payload bytes that are there to be passed on.
+    pub(super) bytes: u64,
+    /// Once it has begun: its transport and the address of its receiver.
+    pub(super) way: Option<(usize, HostAddr)>,
+}
+
 /// The traffic patterns of a scenario, and the news that they have not heard.
 pub(super) struct Traffic {
     workload: Workload,
@@ -29,6 +40,8 @@ pub(super) struct Traffic {
     news: Vec<(Instant, usize, News)>,
     /// Flows that hosts start by themselves.
     prepared: Vec<Prepared>,
+    /// Flows that pass on what arrives in another.
+    pub(super) relays: Vec<Relay>,
     /// Flows with several senders: those that have not ended, and whether one of the others succeeded.
     senders: BTreeMap<usize, (u16, bool)>,
 }
@@ -36,8 +49,8 @@ pub(super) struct Traffic {
 impl Traffic {
     pub(super) fn new(scenario: &Scenario, interval: Picos) -> Self {
         let (workload, news) = (scenario.workload.start(interval), Vec::new());
-        let (prepared, senders) = (Vec::new(), BTreeMap::new());
-        Self { workload, interval: interval.0, until: 0, news, prepared, senders }
+        let (prepared, relays, senders) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { workload, interval: interval.0, until: 0, news, prepared, relays, senders }
     }
 }
 
@@ -110,6 +123,10 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
         let at = now.after(prepared.after.pause);
         if at <= prepared.after.latest {
             self.start_by_itself(&prepared, now, at);
+            if cue == Cue::FirstPacket {
+                let relay = Relay { of: flow, flow: prepared.start.flow, bytes: 0, way: None };
+                self.traffic.relays.push(relay);
+            }
         }
     }
 

@@ -25,9 +25,6 @@ mod streaming;
 
 use receiving::Data;
 
-/// Packet numbers have 32 bits; the largest number stands for the end of an endless flow.
-const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
-
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Timer {
@@ -171,14 +168,25 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     const HOT_BYTES: usize = offset_of!(Self, rules) + Rules::HOT_BYTES;
 
     fn open(&mut self, now: Instant, flow: FlowSpec) {
-        if flow.size.is_some_and(|size| size.0 == 0) {
-            return self.refuse(&flow, FailureReason::EmptyFlow);
+        self.open_by(now, &flow, Sender::open);
+    }
+
+    fn open_relay(&mut self, now: Instant, flow: FlowSpec) {
+        self.open_by(now, &flow, Sender::open_relay);
+    }
+
+    fn supply(&mut self, now: Instant, to: HostAddr, conn: ConnId, bytes: u64) {
+        if let Some(slot) = self.senders.find(to, conn) {
+            self.with_sender(now, slot, |sender, cx| sender.supply(cx, bytes));
         }
-        if flow.size.is_some_and(|size| size.0.div_ceil(self.rules.mtu.into()) > MOST_PACKETS) {
-            return self.refuse(&flow, FailureReason::TooManyPackets);
-        }
-        if let Some(slot) = self.add_sender(now, &flow, Sender::open) {
-            self.arm_check(slot, now + self.rules.timeout);
+    }
+
+    fn cut_off(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
+        let Some(slot) = self.senders.find(to, conn) else { return };
+        if self.with_sender(now, slot, |sender, _| sender.lacks_data()) == Some(true) {
+            let reason = FailureReason::of_protocol(&"the host that passes it on gets no more");
+            let counts = self.close_sender(now, to, conn, slot);
+            self.events.push(Event::Failed { to, conn, reason, counts });
         }
     }
 

@@ -11,6 +11,9 @@ use crate::config::Nic;
 use crate::header::NdpHeader;
 use crate::sender::{Check, Context, Patience, Ready, Sender};
 
+/// Packet numbers have 32 bits; the largest number stands for the end of an endless flow.
+const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
+
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Adds the sender that `open` makes of `flow`, if the flow's number may be used.
     pub(super) fn add_sender(
@@ -30,6 +33,24 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         let slot = self.senders.insert(flow.to, flow.conn, sender);
         self.with_sender(now, slot, |_, _| ());
         Some(slot)
+    }
+
+    /// Opens a flow whose sender `open` makes, if it is neither empty nor too long.
+    pub(super) fn open_by(
+        &mut self,
+        now: Instant,
+        flow: &FlowSpec,
+        open: fn(&mut Context<'_>, &FlowSpec) -> Sender,
+    ) {
+        if flow.size.is_some_and(|size| size.0 == 0) {
+            return self.refuse(flow, FailureReason::EmptyFlow);
+        }
+        if flow.size.is_some_and(|size| size.0.div_ceil(self.rules.mtu.into()) > MOST_PACKETS) {
+            return self.refuse(flow, FailureReason::TooManyPackets);
+        }
+        if let Some(slot) = self.add_sender(now, flow, open) {
+            self.arm_check(slot, now + self.rules.timeout);
+        }
     }
 
     pub(super) fn refuse(&mut self, flow: &FlowSpec, reason: FailureReason) {

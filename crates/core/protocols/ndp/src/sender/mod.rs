@@ -14,6 +14,7 @@ use crate::window::Window;
 mod bursts;
 mod feedback;
 mod patience;
+mod relay;
 mod stream;
 mod timers;
 mod transmit;
@@ -41,7 +42,8 @@ pub(crate) struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
-    /// Packets that the application has offered; an endless flow offers as many as there are numbers.
+    /// Packets that the application has offered: of a stream those so far, of a relayed flow those that are here, else all; an
+    /// endless flow offers as many as there are numbers.
     offered: u32,
     /// Number of the last packet; `None` for an endless flow, and for a stream that has not been closed.
     last: Option<u32>,

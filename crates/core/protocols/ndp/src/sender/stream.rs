@@ -79,7 +79,7 @@ impl Sender {
     pub(super) fn useful_credit(&self, rules: &Rules) -> u32 {
         match self.payloads {
             Some(_) => rules.initial_window - self.push,
-            None => (self.offered - self.window.next()).saturating_add(self.window.len()),
+            None => (self.total() - self.window.next()).saturating_add(self.window.len()),
         }
     }
 }
