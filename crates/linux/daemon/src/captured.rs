@@ -92,6 +92,10 @@ impl<I: PacketIo> PacketIo for Recorder<I> {
         self.io.wait(wake, timeout)
     }
 
+    fn is_gone(&self) -> bool {
+        self.io.is_gone()
+    }
+
     fn counters(&self) -> Counters {
         self.io.counters()
     }

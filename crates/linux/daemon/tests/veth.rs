@@ -202,19 +202,31 @@ fn a_lowered_mtu_fails_streams_and_the_daemon_goes_on() {
     exchange(&a, &b, &listener, 500_000);
 }
 
-#[test]
-fn a_removed_interface_ends_the_daemon_and_its_applications_hear_of_it() {
+/// Removes the interface of a daemon with these further settings.
+fn ends_without_its_interface(settings: &str) {
     let Some(link) = Veth::make(1500) else { return };
     let further = "interface = \"eth\"\nbackend = \"packet\"\n";
-    let mut a = Installation::at([10, 77, 0, 1]).start_in(&link.names[0], further);
+    let mut a = Installation::at([10, 77, 0, 1]).start_in(&link.names[0], &format!("{further}{settings}"));
     let _b = Installation::at([10, 77, 0, 2]).start_in(&link.names[1], further);
     let waits = listener(&a);
     let idle = std::thread::spawn(move || waits.accept().map(|_| ()).unwrap_err());
     link.ip(0, "link del eth");
-    assert!(!a.child.wait().unwrap().success());
     a.logged("the interface was removed");
+    assert!(!a.child.wait().unwrap().success());
     let error = idle.join().unwrap();
     assert!(error.to_string().contains("not running"), "{error}");
+}
+
+#[test]
+fn a_removed_interface_ends_the_daemon_and_its_applications_hear_of_it() {
+    ends_without_its_interface("");
+}
+
+#[test]
+fn a_removed_interface_ends_a_daemon_that_records_its_frames() {
+    let file = std::env::temp_dir().join(format!("pullnetd-{}.pcapng", std::process::id()));
+    ends_without_its_interface(&format!("[capture]\nfile = \"{}\"\n", file.display()));
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

@@ -37,9 +37,7 @@ pub trait PacketIo {
 
     /// Whether the interface was removed, so that no later call can succeed. Worth asking after an error, which otherwise may pass: an
     /// interface that is down comes up again.
-    fn is_gone(&self) -> bool {
-        false
-    }
+    fn is_gone(&self) -> bool;
 
     /// Totals since the backend was opened.
     fn counters(&self) -> Counters;

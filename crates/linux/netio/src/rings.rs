@@ -103,6 +103,11 @@ impl PacketIo for Rings {
         Ok(())
     }
 
+    /// Both ends live in this process.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     fn counters(&self) -> Counters {
         self.counters
     }

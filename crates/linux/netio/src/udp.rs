@@ -267,6 +267,11 @@ impl PacketIo for UdpSockets {
         sys::poll_or_wake(self.receiver.as_fd(), wake, timeout)
     }
 
+    /// Sockets are not bound to an interface.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     fn counters(&self) -> Counters {
         self.counters
     }

@@ -80,6 +80,9 @@ impl PacketIo for DpdkPort {
     fn wait(&mut self, _wake: Option<BorrowedFd<'_>>, _timeout: Duration) -> Result<(), Error> {
         match *self {}
     }
+    fn is_gone(&self) -> bool {
+        match *self {}
+    }
     fn counters(&self) -> Counters {
         match *self {}
     }

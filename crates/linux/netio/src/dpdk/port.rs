@@ -204,6 +204,11 @@ impl PacketIo for DpdkPort {
         Ok(())
     }
 
+    /// DPDK holds a port until it is closed.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     fn counters(&self) -> Counters {
         self.counters
     }

@@ -116,6 +116,10 @@ impl PacketIo for OneByOne {
         self.io.wait(wake, timeout)
     }
 
+    fn is_gone(&self) -> bool {
+        self.io.is_gone()
+    }
+
     fn counters(&self) -> Counters {
         self.io.counters()
     }
