@@ -367,7 +367,7 @@ REFUSED = {
     ),
     "certainty": (
         ["--confidence", "1"],
-        "error: confidence: 1.0 is out of range; use a number between 0 and 1, such as 0.95\n",
+        "error: --confidence: 1.0 is out of range; use a number between 0 and 1, such as 0.95\n",
     ),
     "something else in its place": (
         ["--out", "taken"],
