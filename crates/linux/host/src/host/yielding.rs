@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pullnet_units::{Instant, Picos};
 
-/// A yield that took longer has let other work run: the threads of a stream need the processor for less than 100 us at a time.
-pub const LONG_YIELD: Duration = Duration::from_micros(500);
+/// A yield that took longer has let other work run. Threads of the same stream keep the processor for a millisecond now and then.
+pub const LONG_YIELD: Duration = Duration::from_micros(2000);
 /// Time after such a yield in which idle turns sleep; then one more yield tells whether the other work is over.
 const WARY: Picos = Picos::from_millis(100);
 
