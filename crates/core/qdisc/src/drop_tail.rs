@@ -24,7 +24,7 @@ settings! {
         /// packet is marked. Source: NDP section 6.1 gives DCTCP 30 packets.
         mark_above: Option<QueueSize> = "",
         /// When that is looked at. Source: RFC 8257 and the DCTCP paper mark on arrival.
-        mark_at: MarkWhen = "enqueue",
+        mark_at: MarkWhen = "enqueue" unused if mark_above == "",
         /// Packets that collect the state of ports find it here: time, rate, bytes sent, bytes that wait (in-band network telemetry,
         /// as HPCC needs).
         telemetry: bool = false,

@@ -52,7 +52,7 @@ settings! {
         /// Number of priorities in use, for which reserve and headroom are set aside.
         priorities: u32 = 1 in 1 => 8,
         /// How much of the free shared memory one priority of a link may hold before it is paused. Factor.
-        alpha: f64 = 0.125 in 0.001 => 1000.0,
+        alpha: f64 = 0.125 in 0.001 => 1000.0 unused if pause_above != "",
         /// A fixed threshold instead: the shared memory that a single priority of a link may hold before it is paused (XOFF).
         /// Bytes on the wire; absent: `alpha` decides. Source: public NDP code, 15 packets.
         pause_above: Option<Bytes> = "" in "1 B" => "10 GB",
@@ -69,9 +69,9 @@ settings! {
         /// much of their priority waits. Packets or bytes; absent: no packet is marked.
         mark_low: Option<QueueSize> = "",
         /// All are marked where more than this waits. In the unit of `mark_low`.
-        mark_high: QueueSize = "400 kB" in "1 packets" => "1000000 packets",
+        mark_high: QueueSize = "400 kB" in "1 packets" => "1000000 packets" unused if mark_low == "",
         /// Probability of a mark just below `mark_high`.
-        mark_probability: f64 = 1.0 in 0.0 => 1.0,
+        mark_probability: f64 = 1.0 in 0.0 => 1.0 unused if mark_low == "",
         /// `headroom`, `alpha`, `pause_above`, `mark_low` and `mark_high` are stated for links of this rate, and in proportion to the rate
         /// for others: faster links may hold more. Absent: the same for all links. Source: HPCC simulator.
         reference_rate: Option<BitsPerSec> = "" in "1 kbps" => "10 Tbps",

@@ -34,7 +34,7 @@ settings! {
         /// absent: no packet is marked. Source: NDP section 6.1 gives DCTCP 30 packets.
         mark_above: Option<QueueSize> = "",
         /// Class 1: when that is looked at. Source: RFC 8257 and the DCTCP paper mark on arrival.
-        mark_at: MarkWhen = "enqueue",
+        mark_at: MarkWhen = "enqueue" unused if mark_above == "",
         /// Class 1: packets that collect the state of ports find it here: time, rate of the link, and bytes that the class has sent and
         /// holds (in-band network telemetry, as HPCC needs).
         telemetry: bool = false,

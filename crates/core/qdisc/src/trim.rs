@@ -46,7 +46,7 @@ settings! {
         /// absent: no packet is marked.
         mark_above: Option<QueueSize> = "",
         /// When that is looked at.
-        mark_at: MarkWhen = "enqueue",
+        mark_at: MarkWhen = "enqueue" unused if mark_above == "",
     }
 }
 

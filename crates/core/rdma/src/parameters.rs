@@ -94,11 +94,11 @@ macro_rules! rdma_settings {
                 recovery: $crate::Recovery = "go-back-n",
                 /// Largest outstanding payload. Bytes; absent: no limit.
                 window: Option<pullnet_units::Bytes> = "" in "1 B" => "1 TB",
-                /// Whether the window scales with the rate; `window` is its value at the rate of the link. No effect without
-                /// `window`. Source: HPCC simulator, VAR_WIN.
-                window_scales: bool = $scales,
+                /// Whether the window scales with the rate; `window` is its value at the rate of the link. Source: HPCC
+                /// simulator, VAR_WIN.
+                window_scales: bool = $scales unused if window == "",
                 /// Least time between two NACKs for the same missing packet. Source: HPCC simulator, 500 us.
-                nack_interval: pullnet_units::Picos = "500 us" in "1 ns" => "1 s",
+                nack_interval: pullnet_units::Picos = "500 us" in "1 ns" => "1 s" unused if recovery == "selective",
                 /// Time since the last departure, once nothing is left to send, after which all packets without an ACK are
                 /// retransmitted. ACKs of other packets do not put it off, so that it should exceed the largest
                 /// round-trip time, with queues and pauses.

@@ -47,10 +47,50 @@ pub struct Field {
     pub range: (&'static str, &'static str),
     /// For a choice: what there is to choose from.
     pub choices: &'static [&'static str],
-    /// Help, with unit and source.
+    /// Help, with unit and source, in lines as it was written ([`Field::help`] is one line).
     pub doc: &'static str,
     /// Whether a file has to state it; `default` is then an example only.
     pub required: bool,
+    /// When it has no effect, if another setting of the table can make it so.
+    pub unused: Option<Unused>,
+}
+
+impl Field {
+    /// Help in one line, with what makes the setting have no effect.
+    pub fn help(&self) -> String {
+        let mut help = String::new();
+        for word in self.doc.split_whitespace() {
+            help += if help.is_empty() { "" } else { " " };
+            help += word;
+        }
+        if let Some(by) = self.unused {
+            help += &match (by.equal, by.value) {
+                (true, "") => alloc::format!(" Without effect unless `{}` is set.", by.setting),
+                (false, "") => alloc::format!(" Without effect where `{}` is set.", by.setting),
+                (true, value) => alloc::format!(" Without effect where `{}` is `{value}`.", by.setting),
+                (false, value) => alloc::format!(" Without effect unless `{}` is `{value}`.", by.setting),
+            };
+        }
+        help
+    }
+}
+
+/// Values of another setting of the same table for which a setting has no effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unused {
+    /// The key of the other setting.
+    pub setting: &'static str,
+    /// The value as it would be written, text without its quotes; empty for a setting that is left out.
+    pub value: &'static str,
+    /// Whether this value makes it so; otherwise all others do.
+    pub equal: bool,
+}
+
+impl Unused {
+    /// Whether the setting has no effect where the other one has this value.
+    pub fn holds(&self, value: &str) -> bool {
+        (value == self.value) == self.equal
+    }
 }
 
 /// A table of settings.
@@ -154,7 +194,8 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 /// A struct of settings from one description.
 ///
 /// A field of type `Option<T>` with the default `""` may be left out. A field marked `; required` has to be stated;
-/// its literal is then an example, and stands in the struct until the field is set. Settings that several structs share are a
+/// its literal is then an example, and stands in the struct until the field is set. `unused if other == value` states that a
+/// setting has no effect for a value of another one, or for all others (`!=`); who sets it then is told. Settings that several structs share are a
 /// struct of their own, which each of them ends with: `} with name: Shared`. In a file its settings stand beside the others.
 ///
 /// ```
@@ -168,6 +209,8 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 ///         initial_window: Packets = "30 packets" in "1 packets" => "1000000 packets",
 ///         /// Whether bad paths are left out.
 ///         scoreboard: bool = true,
+///         /// Packets after which a path is judged.
+///         judged_after: u32 = 16 in 1 => 1000 unused if scoreboard == false,
 ///     }
 /// }
 /// assert_eq!(Config::default().initial_window, Packets(30));
@@ -175,7 +218,8 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 #[macro_export]
 macro_rules! settings {
     ($(#[$doc:meta])* pub struct $name:ident {
-        $($(#[doc = $field_doc:literal])+ $field:ident : $type:ty = $default:literal $(in $low:literal => $high:literal)? $(; $required:ident)?),+ $(,)?
+        $($(#[doc = $field_doc:literal])+ $field:ident : $type:ty = $default:literal $(in $low:literal => $high:literal)?
+            $(unused if $other:ident $is:tt $value:literal)? $(; $required:ident)?),+ $(,)?
     } $(with $(#[$more_doc:meta])* $more:ident : $table:ty)?) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Debug)]
@@ -199,6 +243,7 @@ macro_rules! settings {
                 choices: <$type as $crate::Setting>::CHOICES,
                 doc: concat!($($field_doc, "\n"),+),
                 required: $crate::__required!($($required)?),
+                unused: $crate::__unused!($($other $is $value)?),
             }),+] $(, $table)?);
 
             fn set(&mut self, name: &str, value: $crate::Value<'_>) -> Option<Result<(), $crate::Refused>> {
@@ -267,6 +312,20 @@ macro_rules! __required {
     };
     (required) => {
         true
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unused {
+    () => {
+        None
+    };
+    ($other:ident == $value:literal) => {
+        Some($crate::Unused { setting: stringify!($other), value: concat!("", $value), equal: true })
+    };
+    ($other:ident != $value:literal) => {
+        Some($crate::Unused { setting: stringify!($other), value: concat!("", $value), equal: false })
     };
 }
 

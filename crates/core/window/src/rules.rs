@@ -109,14 +109,14 @@ macro_rules! window_settings {
                 /// Whether a receiver acknowledges every second packet only. Source: RFC 5681, section 4.2.
                 delayed_ack: bool = true,
                 /// Longest time that an ACK waits for a second packet. Source: Linux, 40 ms; RFC 5681: at most 500 ms.
-                ack_delay: pullnet_units::Picos = "40 ms" in "1 us" => "500 ms",
+                ack_delay: pullnet_units::Picos = "40 ms" in "1 us" => "500 ms" unused if delayed_ack == false,
                 /// Whether ACKs carry up to four SACK ranges and recovery uses them. Source: RFC 2018 and RFC 6675.
                 sack: bool = true,
                 /// Duplicate ACKs that indicate a loss. Source: RFC 5681, section 3.2, 3.
                 duplicate_threshold: u32 = 3 in 1 => 1000,
                 /// Whether the number of paths is added to `duplicate_threshold` where packets are scattered. Source:
                 /// public NDP code.
-                raise_threshold: bool = true,
+                raise_threshold: bool = true unused if paths == "single",
                 /// Whether each of the first two duplicate ACKs lets a new packet leave. Source: RFC 3042.
                 limited_transmit: bool = true,
                 /// Whether a receiver answers a packet that a switch has trimmed with a NACK, so that it is retransmitted

@@ -32,7 +32,6 @@ fn roff(text: &str) -> String {
 }
 
 fn setting(field: &Field) -> String {
-    let help = field.doc.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut facts = Vec::new();
     match (field.required, field.default) {
         (true, _) => facts.push("Required".to_owned()),
@@ -45,7 +44,7 @@ fn setting(field: &Field) -> String {
         (low, high) => facts.push(format!("{low} to {high}")),
     }
     let facts = if facts.is_empty() { String::new() } else { format!("\n{}.", roff(&facts.join("; "))) };
-    format!(".TP\n.B {}\n{}{facts}\n", roff(field.name), roff(&help))
+    format!(".TP\n.B {}\n{}{facts}\n", roff(field.name), roff(&field.help()))
 }
 
 fn settings(shape: &Shape) -> String {

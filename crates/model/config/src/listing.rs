@@ -37,6 +37,5 @@ fn row(field: &Field) -> String {
         ("", _) => field.choices.join(", "),
         (low, high) => format!("{low} to {high}"),
     };
-    let help = field.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("| `{}` | {default} | {range} | {help} |\n", field.name)
+    format!("| `{}` | {default} | {range} | {} |\n", field.name, field.help())
 }

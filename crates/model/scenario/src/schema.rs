@@ -74,7 +74,7 @@ fn table(row: &SubTable) -> Value {
 
 fn field(row: &Field) -> Value {
     let mut out = type_of(row);
-    out["description"] = json!(row.doc.trim());
+    out["description"] = json!(row.help());
     let example = if row.default.is_empty() { kind_example(row.kind) } else { row.default };
     match (row.required, row.default) {
         (false, "") => {}

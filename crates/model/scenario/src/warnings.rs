@@ -8,7 +8,7 @@ use std::fmt;
 use pullnet_config::{Origin, PathSettings, Reader, Shape, SubTable};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
-use pullnet_settings::Settings;
+use pullnet_settings::{Field, Settings};
 use pullnet_topology::{LinkRef, LinkState, Port, Topology};
 use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Packets, Picos, QueueSize};
@@ -364,9 +364,11 @@ impl<'a> Found<'a> {
                 .iter()
                 .for_each(|key| self.unused_one(&format!("switch.{key}"), &why));
         }
-        self.idle("switch");
+        if let Some(row) = row_of(&self.scenario.switch) {
+            self.unused_by_others("switch", row.fields);
+        }
         for (path, carried) in &transports {
-            self.idle(path);
+            self.unused_by_others(path, carried.config.entry().fields);
             self.beyond_largest_window(path, &carried.config);
         }
         if has_single_paths(topology) {
@@ -382,17 +384,17 @@ impl<'a> Found<'a> {
     }
 
     /// Settings of a table to which another one of it gives no effect.
-    fn idle(&mut self, table: &str) {
-        for Idle { key, because_of, is_idle } in IDLE {
-            let other = format!("{table}.{because_of}");
+    fn unused_by_others(&mut self, table: &str, fields: &[Field]) {
+        for (field, by) in fields.iter().filter_map(|field| Some((field, field.unused?))) {
+            let other = format!("{table}.{}", by.setting);
             let text = self.scenario.resolved.get(&other).map_or(String::new(), |value| value.value.clone());
             let value = text.trim_matches('"');
-            if is_idle(value) {
+            if by.holds(value) {
                 let why = match value {
                     "" => format!("{other} is not set; state it, or leave this out"),
                     _ => format!("{other} is {text}; leave one of the two out"),
                 };
-                self.unused_one(&format!("{table}.{key}"), &why);
+                self.unused_one(&format!("{table}.{}", field.name), &why);
             }
         }
     }
@@ -435,30 +437,6 @@ impl<'a> Found<'a> {
         }
     }
 }
-
-/// A setting that has no effect for some values of another one of its table.
-struct Idle {
-    key: &'static str,
-    because_of: &'static str,
-    /// Whether this value of the other setting leaves no effect; the value is empty if the other setting is not set.
-    is_idle: fn(&str) -> bool,
-}
-
-const IDLE: &[Idle] = &[
-    Idle { key: "ack_delay", because_of: "delayed_ack", is_idle: |value| value == "false" },
-    Idle { key: "raise_threshold", because_of: "paths", is_idle: |value| value == "single" },
-    Idle { key: "subflow_paths", because_of: "paths", is_idle: |value| value == "scatter" },
-    Idle { key: "coupling", because_of: "subflows", is_idle: |value| value == "1" },
-    Idle { key: "leave_slow_start", because_of: "reaction", is_idle: |value| value == "mark" },
-    Idle { key: "nack_interval", because_of: "recovery", is_idle: |value| value == "selective" },
-    Idle { key: "cnp_interval", because_of: "notification", is_idle: |value| value == "ack" },
-    Idle { key: "cut_interval", because_of: "reaction", is_idle: |value| value == "notification" },
-    Idle { key: "segment", because_of: "update", is_idle: |value| value == "round-trip" },
-    Idle { key: "mark_at", because_of: "mark_above", is_idle: str::is_empty },
-    Idle { key: "mark_high", because_of: "mark_low", is_idle: str::is_empty },
-    Idle { key: "mark_probability", because_of: "mark_low", is_idle: str::is_empty },
-    Idle { key: "alpha", because_of: "pause_above", is_idle: |value| !value.is_empty() },
-];
 
 /// A quantum of a pause is the time of 512 bits.
 const BYTES_OF_HALF_A_QUANTUM: u64 = 32;

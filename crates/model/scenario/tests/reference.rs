@@ -71,7 +71,7 @@ fn setting(row: &ReferenceRow) -> String {
         ("", "") => choices.join(", "),
         (low, high) => format!("{} to {}", code(low), code(high)),
     };
-    format!("| `{}` | {} | {default} | {range} | {} |", field.name, field.kind, cell(field.doc))
+    format!("| `{}` | {} | {default} | {range} | {} |", field.name, field.kind, cell(&field.help()))
 }
 
 fn heading(table: &str) -> String {

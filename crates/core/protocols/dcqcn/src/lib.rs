@@ -18,12 +18,12 @@ rdma_settings! {
     pub struct DcqcnConfig {
         /// How a receiver tells of marked packets. Source: cnp, DCQCN section 3.1 (NP); ack, HPCC simulator.
         notification: Notification = "cnp",
-        /// Least time between two CNPs of one flow, where notification = "cnp". Source: DCQCN section 3.1, 50 us.
-        cnp_interval: Picos = "50 us" in "1 ns" => "1 s",
+        /// Least time between two CNPs of one flow. Source: DCQCN section 3.1, 50 us.
+        cnp_interval: Picos = "50 us" in "1 ns" => "1 s" unused if notification == "ack",
         /// When the rate is cut. Source: notification, DCQCN section 3.1 (RP); timer, HPCC simulator ("Mellanox version").
         reaction: Reaction = "notification",
-        /// Interval of rate cuts, where reaction = "timer". Source: HPCC simulator, 4 us.
-        cut_interval: Picos = "4 us" in "1 ns" => "1 s",
+        /// Interval of rate cuts. Source: HPCC simulator, 4 us.
+        cut_interval: Picos = "4 us" in "1 ns" => "1 s" unused if reaction == "notification",
         /// Interval of alpha updates: alpha shrinks once in such a time without a notification. Source: DCQCN section 5,
         /// 55 us; HPCC simulator: 1 us.
         alpha_interval: Picos = "55 us" in "1 ns" => "1 s",

@@ -14,7 +14,7 @@ macro_rules! dctcp_settings {
                 reaction: $crate::Reaction = "mark",
                 /// Whether the first mark ends slow start where `reaction` waits for the end of the window. Source: public
                 /// NDP code.
-                leave_slow_start: bool = true,
+                leave_slow_start: bool = true unused if reaction == "mark",
                 /// Whether SYN and SYN-ACK are ECN-capable: otherwise marking switches drop them. Source: RFC 8257, section
                 /// 3.6; off: RFC 3168, section 6.1.1, and the SIGCOMM paper.
                 ecn_handshake: bool = true,

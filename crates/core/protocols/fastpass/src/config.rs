@@ -66,9 +66,8 @@ settings! {
         dispatch: Dispatch = "slots",
         /// When the slots of a schedule begin. Source: Fastpass section 2; public pHost code: receipt.
         start: SlotStart = "aligned",
-        /// Time between an epoch's arbitration and its first slot; should cover the way of a schedule. Without effect where
-        /// slots begin on receipt.
-        lead: Picos = "8 us" in "0 us" => "100 ms",
+        /// Time between an epoch's arbitration and its first slot; should cover the way of a schedule.
+        lead: Picos = "8 us" in "0 us" => "100 ms" unused if start == "receipt",
         /// How far the clock of a host may be off, either way: each host draws its own offset. Source: Fastpass section 5,
         /// below 1 us with PTP.
         clock_offset: Picos = "0 us" in "0 us" => "1 ms",

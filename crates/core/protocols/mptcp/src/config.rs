@@ -63,9 +63,9 @@ macro_rules! multipath_settings {
                 /// once without `handshake`. Source: NDP section 6, 8 subflows.
                 subflows: u32 = 8 in 1 => 16,
                 /// How their windows depend on each other. Source: RFC 6356, lia; public NDP code: uncoupled.
-                coupling: $crate::Coupling = "lia",
-                /// Which path each subflow gets. Without effect where `paths` is "scatter".
-                subflow_paths: $crate::SubflowPaths = "distinct",
+                coupling: $crate::Coupling = "lia" unused if subflows == 1,
+                /// Which path each subflow gets.
+                subflow_paths: $crate::SubflowPaths = "distinct" unused if paths == "scatter",
                 $($own)*
             }
         }

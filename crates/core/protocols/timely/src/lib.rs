@@ -18,8 +18,8 @@ rdma_settings! {
     pub struct TimelyConfig {
         /// When the rate is updated. Source: segment, TIMELY section 4.2; round-trip, HPCC simulator.
         update: Update = "segment",
-        /// Acknowledged payload for each update, where update = "segment". Source: TIMELY section 5, 16 KB.
-        segment: Bytes = "16 kB" in "1 B" => "1 GB",
+        /// Acknowledged payload for each update. Source: TIMELY section 5, 16 KB.
+        segment: Bytes = "16 kB" in "1 B" => "1 GB" unused if update == "round-trip",
         /// Rate of a new flow; the rate of the host's link unless stated. Source: HPCC simulator; TIMELY section 4.2: the
         /// link's rate shared among the flows of the host.
         initial_rate: Option<BitsPerSec> = "" in "1 kbps" => "10 Tbps",

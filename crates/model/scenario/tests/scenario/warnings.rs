@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use pullnet_protocols::PROTOCOLS;
+use pullnet_qdisc::SWITCHES;
 use pullnet_scenario::{Disk, Scenario, Warning, compile, template, warning_kinds};
 use pullnet_units::Bytes;
 
@@ -286,6 +288,8 @@ fn settings_that_another_one_gives_no_effect_are_named() {
         ("kind = \"mptcp\", subflows = 1, coupling = \"uncoupled\"", "transport.coupling"),
         ("kind = \"timely\", update = \"round-trip\", segment = \"1 kB\"", "transport.segment"),
         ("kind = \"roce\", recovery = \"selective\", nack_interval = \"1 us\"", "transport.nack_interval"),
+        ("kind = \"roce\", window_scales = true", "transport.window_scales"),
+        ("kind = \"fastpass\", arbiter = 0, start = \"receipt\", lead = \"1 us\"", "transport.lead"),
     ];
     for (transport, setting) in rows {
         let found =
@@ -322,6 +326,26 @@ fn settings_that_another_one_gives_no_effect_are_named() {
         ["missing_support", "unused_setting"]
     );
     assert!(found[1].message.contains("switch.mark_low is not set"), "{}", found[1].message);
+}
+
+#[test]
+fn a_setting_without_effect_names_a_setting_and_a_value_of_its_table() {
+    let transports = PROTOCOLS.iter().map(|row| (row.name, row.fields));
+    let mut seen = 0;
+    for (name, fields) in transports.chain(SWITCHES.iter().map(|row| (row.name, row.fields))) {
+        for by in fields.iter().filter_map(|field| field.unused) {
+            seen += 1;
+            let other = fields.iter().find(|field| field.name == by.setting).expect(name);
+            let is_value = match other.kind {
+                _ if by.value.is_empty() => other.default.is_empty() && !other.required,
+                "choice" => other.choices.contains(&by.value),
+                "bool" => ["true", "false"].contains(&by.value),
+                _ => by.value.parse::<u32>().is_ok(),
+            };
+            assert!(is_value, "{name}: {by:?}");
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]
