@@ -56,7 +56,8 @@ settings! {
         /// Rate at which a host decodes blocks that lost a source symbol. Absent: the measured time of each block
         /// (`crates/core/codes/data/speed.csv`). Source: SCDP cites 10 Gb/s.
         decode_rate: Option<BitsPerSec> = "",
-        /// Payload sent in a session after which its symbols fall to the second highest priority. Source: SCDP evaluation.
+        /// Payload sent in a session after which its symbols, those of the initial window excepted, fall to the second
+        /// highest priority. Source: SCDP evaluation.
         demote_1: Bytes = "10 kB" in "1 B" => "1 TB",
         /// Payload sent after which symbols fall to the third highest priority.
         demote_2: Bytes = "100 kB" in "1 B" => "1 TB",

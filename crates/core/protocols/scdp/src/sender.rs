@@ -372,7 +372,7 @@ impl Sender {
         self.credit -= u32::from(pulled);
         let fin = pulled && self.fin && self.credit == 0;
         let payload = self.cut.payload(block, esi);
-        let priority = if fin || unasked { TOP } else { rules.priority(self.sent_bytes) };
+        let priority = if fin || !pulled { TOP } else { rules.priority(self.sent_bytes) };
         let symbol = Symbol {
             shape: self.cut.shape,
             block,

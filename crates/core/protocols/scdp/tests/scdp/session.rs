@@ -113,8 +113,20 @@ fn the_pull_for_the_last_symbol_has_fin_and_its_answer_the_highest_priority() {
 fn symbols_fall_in_priority_with_the_bytes_sent() {
     let (sent, _) = session(&config(), 2_000, fine);
     let data: Vec<_> = sent.iter().filter(|packet| packet.class == Class::Data).collect();
-    for (at, priority) in [(0, 7), (9, 7), (10, 6), (99, 6), (100, 5), (999, 5), (1_000, 4), (1_998, 4)] {
+    for (at, priority) in [(12, 6), (99, 6), (100, 5), (999, 5), (1_000, 4), (1_998, 4)] {
         assert_eq!(data[at].priority, priority, "symbol {at}");
+    }
+}
+
+/// The initial window of 12 kB is above the first threshold of 10 kB.
+#[test]
+fn the_whole_initial_window_has_the_highest_priority() {
+    for count in [11, 12, 200] {
+        let (sent, _) = session(&config(), count, fine);
+        let pushed =
+            |packet: &&Packet| matches!(packet.header, ScdpHeader::Symbol { symbol, .. } if symbol.syn);
+        let priorities: Vec<_> = sent.iter().filter(pushed).map(|packet| packet.priority).collect();
+        assert_eq!(priorities, vec![7; count.min(12) as usize]);
     }
 }
 
