@@ -171,10 +171,15 @@ def decoded_share(data: Data, experiment: str, at: At) -> MeasuredNumber:
 
 def decoding_grows(data: Data, experiment: str, keys: list[str]) -> MeasuredProperty:
     """Whether more sessions have to be decoded the higher each setting is, the others being equal."""
-    details = {_text(at): mean(_decoded(data, experiment, at)) for at in _points(data, experiment)}
+    points: list[At] = []
+    for point in _points(data, experiment):
+        # Settings that follow from these are left out.
+        at = {key: point[key] for key in keys}
+        points += [at] if at not in points else []
+    details = {_text(at): mean(_decoded(data, experiment, at)) for at in points}
     holds = True
     for key in keys:
-        for at in _points(data, experiment):
+        for at in points:
             higher = [value for value in data.values(experiment, key) if number_of(value) > number_of(at[key])]
             after = [details.get(_text(at | {key: value})) for value in higher[:1]]
             holds &= all(value is None or value >= details[_text(at)] for value in after)
