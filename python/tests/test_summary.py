@@ -7,8 +7,10 @@ import typing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import pullnet
-from pullnet.results import summary
+from pullnet.results import show, summary
 
 RECORD = Path(__file__).parents[2] / "crates" / "model" / "record" / "src"
 NAMES = {"StuckSummary": "StuckFlow", "CostSummary": "Cost"}
@@ -66,3 +68,22 @@ def test_a_summary_reads_and_keeps_every_key() -> None:
     result = pullnet.run(Path(__file__).parents[2] / "scenarios" / "incast.toml")
     document = json.loads(result.summary_json)
     assert dataclasses.asdict(result.summary) == document
+
+
+@pytest.mark.parametrize(
+    ("us", "shown"),
+    [(0.0, "0 us"), (835.1504, "835.15 us"), (1000.0, "1 ms"), (63516.4, "63.5164 ms"), (2_500_000.0, "2.5 s")],
+)
+def test_a_time_is_shown_in_the_unit_of_its_size(us: float, shown: str) -> None:
+    assert show.time(us) == shown
+
+
+def test_both_ends_of_the_window_are_shown_in_one_unit() -> None:
+    run = {"topology": {"kind": "back-to-back"}, "transport": {"kind": "ndp"}, "switch": {"kind": "trim"}}
+    text = (
+        "duration = '3 ms'\nmeasure = { from = '200 us' }\ntraffic = [{ kind = 'incast', degree = 1, size = '9 kB' }]\n"
+    )
+    result = pullnet.run(text + "".join(f"{name}.kind = '{of['kind']}'\n" for name, of in run.items()))
+    facts = dict(show.facts(result.summary))
+    assert facts["simulated"].startswith("3 ms, ")
+    assert facts["goodput"].endswith(" in 0.2 to 3 ms")

@@ -35,7 +35,7 @@ def _facts(summary: Summary) -> Table:
 def facts(summary: Summary) -> Iterator[tuple[str, str]]:
     """Return what a run came to, as names and values."""
     packets, cost, simulated = summary.packets, summary.cost, summary.world == "simulator"
-    yield "simulated" if simulated else "played", f"{summary.simulated_us:g} us, {summary.ended}"
+    yield "simulated" if simulated else "played", f"{time(summary.simulated_us)}, {summary.ended}"
     yield "flows", flow_counts(summary.flows)
     yield "goodput", f"{number(summary.goodput_gbps.total)} Gb/s in {window(summary)}"
     use = summary.utilisation
@@ -72,7 +72,19 @@ def facts(summary: Summary) -> Iterator[tuple[str, str]]:
 def window(summary: Summary) -> str:
     """Return the measurement window in words."""
     start, end = summary.window_us
-    return f"{start:g} to {end:g} us"
+    unit, factor = _unit(end)
+    return f"{start / factor:g} to {end / factor:g} {unit}"
+
+
+def time(us: float) -> str:
+    """Return a time in the largest unit in which it is at least 1: "63.5164 ms"."""
+    unit, factor = _unit(us)
+    return f"{us / factor:g} {unit}"
+
+
+def _unit(us: float) -> tuple[str, float]:
+    """Return the unit in which a time is shown, and how many microseconds it is."""
+    return next(((unit, factor) for unit, factor in (("s", 1e6), ("ms", 1e3)) if us >= factor), ("us", 1.0))
 
 
 def flow_counts(flows: FlowCounts) -> str:
