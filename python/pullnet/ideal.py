@@ -16,9 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pullnet.arguments import typed
+from pullnet.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +40,31 @@ class IdealFlow:
     Only `earliest_deadline` reads it."""
 
     def __post_init__(self) -> None:
+        for name, unit in (("src", ""), ("dst", ""), ("start", " of picoseconds"), ("work", " of picoseconds")):
+            _refuse_fractions(name, getattr(self, name), unit)
+        if self.deadline is not None:
+            _refuse_fractions("deadline", self.deadline, " of picoseconds")
+        if self.src < 0 or self.dst < 0:
+            raise InputError(f"hosts are numbered from 0: src {self.src}, dst {self.dst}")
         if self.start < 0 or self.work <= 0:
-            raise ValueError(f"a flow starts at 0 or later and has work: start {self.start} ps, work {self.work} ps")
+            raise InputError(f"a flow starts at 0 or later and has work: start {self.start} ps, work {self.work} ps")
         if self.deadline is not None and self.deadline < self.start:
-            raise ValueError(f"a flow starts before its deadline: start {self.start} ps, deadline {self.deadline} ps")
+            raise InputError(f"a flow starts before its deadline: start {self.start} ps, deadline {self.deadline} ps")
 
 
+def _refuse_fractions(name: str, value: object, unit: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"IdealFlow: {name}={value!r} is no whole number{unit}; give one")
+
+
+@typed
 def ideal_ends(flows: Sequence[IdealFlow]) -> list[int]:
     """When each flow has left its source if the flow with the least left goes first."""
     ends = _matched_ends(flows, lambda number, left: (left, number), give_up=False)
     return [end for end in ends if end is not None]
 
 
+@typed
 def earliest_deadline(flows: Sequence[IdealFlow], *, give_up: bool = True) -> list[int | None]:
     """When each flow has left its source if the flow with the earliest deadline goes first.
 
@@ -66,6 +83,7 @@ def earliest_deadline(flows: Sequence[IdealFlow], *, give_up: bool = True) -> li
     return _matched_ends(flows, urgency, give_up)
 
 
+@typed
 def fair_share(flows: Sequence[IdealFlow]) -> list[int]:
     """When each flow has left its source if all flows have max-min fair rates.
 
@@ -87,10 +105,13 @@ def fair_share(flows: Sequence[IdealFlow]) -> list[int]:
     return ends
 
 
+@typed
 def fair_rates(pairs: Sequence[tuple[int, int]]) -> list[float]:
     """Max-min fair shares of the link rate for flows between these pairs of source and destination."""
-    if not pairs:
+    if len(pairs) == 0:
         return []
+    if wrong := next((pair for pair in pairs if len(pair) != 2), None):
+        raise InputError(f"fair_rates: pairs: {wrong!r} is no pair; give (source, destination)")
     hosts = np.unique(pairs, return_inverse=True)[1].reshape(-1, 2)
     return [float(rate) for rate in _fair_rates(hosts)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pullnet
-from pullnet import codes, host, traffic
+from pullnet import codes, host, ideal, traffic
 from pullnet.arguments import declared
 from pullnet.errors import InputError
 
@@ -21,7 +21,7 @@ WITHOUT_ARGUMENTS = {"schema", "limits"}
 
 def functions() -> Iterator[tuple[str, Callable[..., object]]]:
     """Every public function that is one of Python."""
-    for module in (pullnet, traffic, codes, host):
+    for module in (pullnet, traffic, codes, host, ideal):
         names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
         for name in names:
             found = getattr(module, name)

@@ -3,9 +3,12 @@
 import random
 from collections import defaultdict
 from itertools import permutations
+from typing import Any
 
+import numpy as np
 import pytest
 
+from pullnet.errors import InputError
 from pullnet.ideal import IdealFlow, earliest_deadline, fair_rates, fair_share, ideal_ends
 
 
@@ -165,3 +168,26 @@ def test_flows_without_work_are_refused() -> None:
 def test_a_deadline_before_the_start_is_refused() -> None:
     with pytest.raises(ValueError, match="deadline 4 ps"):
         IdealFlow(0, 1, 5, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("flow", "error"),
+    [
+        ({"work": float("nan")}, "IdealFlow: work=nan is no whole number of picoseconds"),
+        ({"work": 10.5}, "IdealFlow: work=10.5 is no whole number of picoseconds"),
+        ({"start": "0"}, "IdealFlow: start='0' is no whole number of picoseconds"),
+        ({"deadline": 20.5}, "IdealFlow: deadline=20.5 is no whole number of picoseconds"),
+        ({"src": "a"}, "IdealFlow: src='a' is no whole number; give one"),
+        ({"dst": -1}, "hosts are numbered from 0: src 0, dst -1"),
+    ],
+)
+def test_values_that_no_schedule_can_count_are_refused(flow: dict[str, Any], error: str) -> None:
+    # A flow whose work was NaN was left out of the ends without a word.
+    with pytest.raises(InputError, match=error):
+        IdealFlow(**{"src": 0, "dst": 1, "start": 0, "work": 10, **flow})
+
+
+def test_pairs_of_numpy_are_taken_and_triples_refused() -> None:
+    assert fair_rates(np.array([[0, 1], [0, 2]])) == [0.5, 0.5]  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"pairs: \(0, 1, 2\) is no pair"):
+        fair_rates([(0, 1, 2)])  # type: ignore[list-item]
