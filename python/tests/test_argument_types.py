@@ -12,6 +12,7 @@ import pullnet
 from pullnet import codes, host, ideal, traffic
 from pullnet.arguments import declared
 from pullnet.errors import InputError
+from pullnet.runs.seeds import seeds_of
 
 from .conftest import SMALL
 
@@ -84,6 +85,23 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: pullnet.sweep(PLAIN, seeds=3),  # type: ignore[arg-type]
         "sweep: seeds=3 is of the wrong type; give a list of whole numbers, text or None",
     ),
+    "no threads for workers": (
+        lambda: pullnet.run_many([PLAIN], threads=0),
+        "threads: 0 is out of range; use 1 to 256",
+    ),
+    "one scenario instead of jobs": (
+        lambda: pullnet.run_many("scenarios/incast.toml"),
+        "jobs: is one scenario; give a list of jobs, such as [scenario]",
+    ),
+    "a job of four parts": (
+        lambda: pullnet.run_many([(PLAIN, {}, 1, 2)]),  # type: ignore[list-item]
+        "jobs[0]: 4 parts are no job; give (scenario, settings, seed)",
+    ),
+    "a truth value among seeds": (
+        lambda: pullnet.sweep(PLAIN, seeds=iter([True])),
+        f"--seeds: True is no seed; use 1 to 100000 numbers from 0 to {2**63 - 1}",
+    ),
+    "an empty name": (lambda: pullnet.run(""), "scenario: is empty; give a path, or a text with line breaks"),
     "a fraction of a thread": (
         lambda: pullnet.run(PLAIN, threads=1.5),  # type: ignore[arg-type]
         "run: threads=1.5 is of the wrong type; give a whole number",
@@ -139,6 +157,7 @@ def test_numbers_of_numpy_and_iterators_are_taken() -> None:
     settings: dict[str, object] = {"topology.k": np.int64(4), "traffic.1.degree": np.uint8(5)}
     checked = pullnet.check(PLAIN, set=settings, seed=np.int64(7))  # type: ignore[arg-type]
     assert (checked.hosts, checked.seed) == (16, 7)
+    assert seeds_of(np.arange(1, 3)) == [1, 2]
     assert pullnet.check(PLAIN, set=(text for text in ["topology.k=4"])).hosts == 16
     volumes = traffic.as_volumes(np.array([1.0, 2.0, 3.0, 5.0] * 50), timescale=np.float64(1.0))[0]
     found = traffic.dimension(volumes, eps=np.array([0.1, 0.01]))  # type: ignore[arg-type]

@@ -527,6 +527,11 @@ def test_a_sweep_from_python(plain: Path, tmp_path: Path) -> None:
     assert_frame_equal(loaded.runs, found.runs)
     assert_frame_equal(loaded.points, found.points)
     assert loaded.plot("fct_us.p99", tmp_path / "picture.svg").read_text().startswith("<?xml")
+    nowhere = re.escape(f"{tmp_path}/no/a.svg: there is no folder {tmp_path}/no; make it first")
+    with pytest.raises(api.InputError, match=nowhere):
+        loaded.plot("fct_us.p99", tmp_path / "no" / "a.svg")
+    with pytest.raises(api.InputError, match="of: metric=5 is of the wrong type; give text"):
+        loaded.of(5)  # type: ignore[arg-type]
     with pytest.raises(api.InputError, match="kept no table `flows`; name it in `keep`"):
         found.table("flows")
     with pytest.raises(api.InputError, match=r"no run has it; did you mean fct_us\.p99"):

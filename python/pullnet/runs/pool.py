@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pullnet.arguments import typed
 from pullnet.errors import InputError, PullnetWarning
 from pullnet.results.result import Result, table_names
-from pullnet.runs.runner import run
+from pullnet.runs.runner import MAX_THREADS, run
 from pullnet.runs.scenario import Overrides, ScenarioSource
 from pullnet.runs.unchanged import unchanged_jobs
 from pullnet.workers import ADVICE, leave_if_importing
@@ -53,7 +53,7 @@ def run_many(
     yields failures beside results. A script that calls this needs `if __name__ == "__main__":`, because workers
     import it.
     """
-    listed = list(jobs)
+    listed = _listed(jobs)
     results: dict[int, Result] = {}
     with _bar(len(listed), progress) as step:
         for number, outcome in iter_many(listed, workers=workers, threads=threads, keep=keep, out=out):
@@ -81,9 +81,11 @@ def iter_many(
     from multiprocessing import get_context
 
     kept = table_names(keep) if keep is not None else None
-    tasks = [_task(number, job, threads, kept, out) for number, job in enumerate(jobs)]
+    tasks = [_task(number, job, threads, kept, out) for number, job in enumerate(_listed(jobs))]
     if not tasks:
         return
+    if not 1 <= threads <= MAX_THREADS:
+        raise InputError(f"{threads} is out of range; use 1 to {MAX_THREADS}", keyword="threads")
     if workers is not None and workers < 1:
         raise InputError(f"{workers} is out of range; use 1 or more", keyword="workers")
     size = min(len(tasks), workers or max(1, len(os.sched_getaffinity(0)) // threads))
@@ -96,6 +98,18 @@ def iter_many(
                 yield futures[future], _outcome(future)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _listed(jobs: Iterable[JobLike]) -> list[JobLike]:
+    """Return the jobs. Raises `InputError` for one text, which would be taken for a list of letters."""
+    if isinstance(jobs, str):
+        raise InputError("is one scenario; give a list of jobs, such as [scenario]", keyword="jobs")
+    listed = list(jobs)
+    for number, job in enumerate(listed):
+        if isinstance(job, tuple) and not 1 <= len(job) <= 3:
+            what = f"{len(job)} parts are no job; give (scenario, settings, seed)"
+            raise InputError(what, keyword=f"jobs[{number}]")
+    return listed
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,8 @@ def read(scenario: ScenarioSource) -> tuple[str, str]:
     path = os.fspath(scenario)
     if path == STANDARD_INPUT:
         return "standard input", text_of("standard input", sys.stdin.buffer)
+    if not path:
+        raise InputError("is empty; give a path, or a text with line breaks", keyword="scenario")
     try:
         return path, text_of(path)
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterable
+from numbers import Integral
 
 from pullnet.errors import InputError
 
@@ -41,11 +42,13 @@ def _seed_range(text: str, part: str) -> range:
 def seeds_of(given: Iterable[int] | str) -> list[int]:
     """Check seeds; none is used twice."""
     seeds = parse_seeds(given) if isinstance(given, str) else list(itertools.islice(given, MOST_SEEDS + 1))
-    wrong = [seed for seed in seeds if type(seed) is not int or not 0 <= seed < 2**63]
+    wrong = [
+        seed for seed in seeds if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**63
+    ]
     if wrong or not 0 < len(seeds) <= MOST_SEEDS:
         problem = f"{wrong[0]!r} is no seed" if wrong else f"names {'none' if not seeds else 'too many'}"
         raise InputError(f"--seeds: {problem}; use 1 to {MOST_SEEDS} numbers from 0 to {2**63 - 1}")
     if len(set(seeds)) < len(seeds):
         twice = Counter(seeds).most_common(1)[0][0]
         raise InputError(f"--seeds: {twice} is named twice and would count twice; name each seed once")
-    return seeds
+    return [int(seed) for seed in seeds]

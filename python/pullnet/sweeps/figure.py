@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from pullnet import pictures
+from pullnet.errors import InputError
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.data import unit
 from pullnet.sweeps.store import replacing, writing
@@ -51,6 +52,8 @@ def draw(points: pl.DataFrame, runs: pl.DataFrame, axes: Sequence[Axis], metric:
         drawing.plot(runs["seed"].to_list(), runs[metric].to_list(), "o", markersize=4)
     drawing.set(xlabel=words[0], ylabel=words[1])
     drawing.grid(alpha=0.3)
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     with writing(path), replacing(path) as beside:
         figure.savefig(beside, dpi=120, format=path.suffix[1:])
     return True

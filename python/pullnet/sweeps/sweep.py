@@ -52,6 +52,7 @@ class Sweep:
         """Names of the metrics."""
         return list(dict.fromkeys(self.points["metric"]))
 
+    @typed
     def of(self, metric: str) -> "pl.DataFrame":
         """Return the points of one metric: parameters, runs, missing, mean, sd, low, high."""
         import polars as pl
@@ -59,6 +60,7 @@ class Sweep:
         self._check(metric)
         return self.points.filter(pl.col("metric") == metric).drop("metric")
 
+    @typed
     def table(self, name: str) -> "pl.DataFrame":
         """Return a table of all runs, with parameters and seed; `keep` must have named it."""
         if name in self.tables:
@@ -70,6 +72,7 @@ class Sweep:
         except OSError as error:
             raise InputError(f"{error.filename}: cannot be read: {error.strerror}; run the sweep again") from None
 
+    @typed
     def plot(self, metric: str, path: "str | os.PathLike[str]") -> Path:
         """Draw a metric against the first axis, a line for each combination of the others."""
         from pullnet.sweeps import figure
