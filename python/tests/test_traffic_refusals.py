@@ -152,7 +152,24 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "fit a.csv",
         "a.csv, line 1: has zero bytes, as UTF-16 has; convert it, for instance by `iconv -f UTF-16",
     ),
-    "ragged": ("a.csv", "time,bytes\n0,1\n300\n", "bill a.csv", "give every line as many cells as the header"),
+    "ragged": (
+        "a.csv",
+        "time,bytes\n0,1\n300\n",
+        "bill a.csv",
+        "a.csv, line 3: has 1 cell where the header has 2: `300`; give every line as many cells as the header",
+    ),
+    "ragged below a comment": (
+        "a.csv",
+        "#x\ntime,bytes\n# more\n\n0,1\n300\n",
+        "fit a.csv",
+        "a.csv, line 6: has 1 cell where",
+    ),
+    "ragged below a cell with a line break": (
+        "a.csv",
+        'time,bytes,note\n0,1,"a\nb"\n300,2\n',
+        "fit a.csv",
+        "a.csv, row 3: has 2 cells where the header has 3: `300,2`",
+    ),
     "state of no kind": ("v.csv", V + "a,1,0,0,5,1,fine\n", "fit v.csv", "`fine` is not a state; use one of ok, gap"),
     "bins from 1": ("v.csv", V + "a,1,1,0,5,1,ok\n", "dimension v.csv", "v.csv, trace a, 1 s: bins are not 0, 1, 2"),
     "bin twice": (
@@ -320,7 +337,7 @@ def test_a_wrong_input_is_refused(
     monkeypatch.chdir(tmp_path)
     file, content, command, text = CASES[name]
     Path(file).write_bytes(content.encode("utf-8", "surrogateescape"))
-    code = status(["traffic", *command.split()])
+    code = status(["traffic", *command.format(folder=tmp_path.name).split()])
     shown = capfd.readouterr()
     said = " ".join(shown.err.split())
     assert code == 2, said

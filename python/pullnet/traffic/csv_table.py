@@ -10,6 +10,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from pullnet.traffic.error import TrafficError
+from pullnet.traffic.quantities import shown_count
 from pullnet.traffic.slots import is_end, is_time
 
 _SAMPLE = 1 << 20
@@ -32,7 +33,11 @@ def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) 
     _refuse_other_encodings(content, path)
     separator = _separator(content)
     mark = _decimal(content, separator, decimal, path)
-    first = _parsed(content, separator, mark, {})
+    try:
+        first = _parsed(content, separator, mark, {})
+    except pa.ArrowInvalid as error:
+        _refuse_ragged(str(error), raw, path)
+        raise
     _refuse_values_as_header(first.column_names, path)
     # Counters of 64 bits do not fit into the signed numbers that are tried first.
     columns = dict(zip(first.column_names, first.columns, strict=True))
@@ -45,6 +50,23 @@ def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) 
     return _with_lines(made, raw)
 
 
+_RAGGED = re.compile(r".*Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+): (.*)", re.DOTALL)
+
+
+def _refuse_ragged(error: str, raw: bytes, path: str) -> None:
+    """Name the line of the file in an error of Arrow about a ragged row; Arrow counts rows, without comments."""
+    if (match := _RAGGED.fullmatch(error)) is None:
+        return
+    row, wanted, got, text = int(match[1]), match[2], int(match[3]), match[4]
+    rows = _rows(raw)
+    line = rows[row - 1] if row <= len(rows) else None
+    # A cell with a line break before the row shifts the count.
+    matches = line is not None and raw.splitlines()[line - 1].decode("utf-8", "replace").strip() == text.strip()
+    place = f"{path}, line {line}" if matches else f"{path}, row {row}"
+    what = f"has {shown_count(got, 'cell')} where the header has {wanted}: `{text[:60]}`"
+    raise TrafficError(what, where=place, value=text, remedy="give every line as many cells as the header")
+
+
 _LINES = b"pullnet.lines"
 _MARK = b"\xef\xbb\xbf"
 """The byte-order mark of spreadsheets."""
@@ -52,17 +74,26 @@ _MARK = b"\xef\xbb\xbf"
 
 def _with_lines(table: Any, raw: bytes) -> Any:
     """Note in which line of the file each row is, where comments or empty lines stand between rows."""
-    comments = raw.removeprefix(_MARK).startswith(b"#")
-    if not comments and not any(twice in raw for twice in (b"\n\n", b"\n\r\n", b"\r\r")):
+    if not _has_comments(raw) and not any(twice in raw for twice in (b"\n\n", b"\n\r\n", b"\r\r")):
         return table
-    lines = [
-        number
-        for number, line in enumerate(raw.splitlines(), 1)
-        if line and not (comments and line.removeprefix(_MARK).startswith(b"#"))
-    ][1:]
+    lines = _rows(raw)[1:]
     if len(lines) != table.num_rows:
         return table  # a cell with a line break: lines cannot be told from rows
     return table.replace_schema_metadata({_LINES: np.array(lines, dtype=np.int64).tobytes()})
+
+
+def _has_comments(raw: bytes) -> bool:
+    return raw.removeprefix(_MARK).startswith(b"#")
+
+
+def _rows(raw: bytes) -> list[int]:
+    """Return the number of each line that is neither empty nor a comment, from 1; the first one is the header."""
+    comments = _has_comments(raw)
+    return [
+        number
+        for number, line in enumerate(raw.splitlines(), 1)
+        if line and not (comments and line.removeprefix(_MARK).startswith(b"#"))
+    ]
 
 
 def lines_of(table: Any) -> NDArray[np.int64] | None:

@@ -104,8 +104,7 @@ def table(path: PathLike, decimal: str | None = None, *, times_as_text: bool = F
     except (pa.ArrowException, OSError, EOFError) as error:
         kind = "a Parquet file" if name.endswith(".parquet") else "a CSV table"
         reason = str(error).splitlines()[0]
-        ragged = "Expected" in reason and "columns" in reason
-        remedy = "give every line as many cells as the header" if ragged else "give a whole one, plain, .gz or .zst"
+        remedy = "give a whole one, plain, .gz or .zst"
         raise TrafficError(f"is not {kind}: {reason}", where=where, remedy=remedy) from None
 
 

@@ -132,6 +132,11 @@ def shown_time(time: float) -> str:
     return f"{time * 1e9:.6g} ns"
 
 
+def shown_count(count: int, thing: str) -> str:
+    """Return "1 bin", and "2 bins"."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def shown_number(value: float | None, form: str = ".4g") -> str:
     """Return a number in a form of `format`, and "-" for one that is not known or not finite."""
     return "-" if value is None or not math.isfinite(value) else format(value, form)
