@@ -302,6 +302,20 @@ def test_an_answer_of_prometheus(tmp_path: Path) -> None:
     assert one.bytes.tolist() == [7500.0] * 4
 
 
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+@pytest.mark.parametrize("name", ["a.json", "a.txt"])
+def test_a_compressed_export_is_read_as_the_plain_one(name: str, ending: str, tmp_path: Path) -> None:
+    text = '{"meta": {"start": 300, "step": 300, "legend": ["ds0"]}, "data": [[1.0], [2.0]]}'
+    plain = tmp_path / name
+    plain.write_text(text if name == "a.json" else "ds0\n\n1700000100: 1\n1700000400: 2\n")
+    packed = tmp_path / f"{name}{ending}"
+    with pa.output_stream(packed, compression="detect") as out:
+        out.write(plain.read_bytes())
+    (one,), (other,) = read(plain), read(packed)
+    assert one.bytes.tolist() == other.bytes.tolist() == [300.0, 600.0]
+    assert (one.trace, one.start) == (other.trace, other.start)
+
+
 # --- flow records
 
 NFDUMP = "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt,in,out\n"

@@ -170,6 +170,18 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "fit a.csv",
         "a.csv, row 3: has 2 cells where the header has 3: `300,2`",
     ),
+    "compressed Parquet": (
+        "a.parquet.gz",
+        "\x1f",
+        "fit a.parquet.gz",
+        "a.parquet.gz: is a compressed Parquet file; decompress it",
+    ),
+    "compressed export that is cut off": (
+        "j.json.gz",
+        "\x1f\udc8b\x08\0\0\0\0\0\0\x03",
+        "fit j.json.gz",
+        "j.json.gz: cannot be read: ",
+    ),
     "state of no kind": ("v.csv", V + "a,1,0,0,5,1,fine\n", "fit v.csv", "`fine` is not a state; use one of ok, gap"),
     "bins from 1": ("v.csv", V + "a,1,1,0,5,1,ok\n", "dimension v.csv", "v.csv, trace a, 1 s: bins are not 0, 1, 2"),
     "bin twice": (

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 from xml.etree import ElementTree
 
 import pyarrow as pa
 
 from pullnet.traffic.error import TrafficError
+from pullnet.traffic.source import plain_name
 
 ENDINGS = (".json", ".xml", ".rrd")
 """Of files that are exports, beside `.txt` of `rrdtool fetch`."""
@@ -26,33 +27,43 @@ Rows = tuple[list[str], list[int], list[list[float | None]]]
 
 def is_export(path: str) -> bool:
     """Whether a file is an export, by its name or, of a text, by its begin."""
-    name = path.lower()
+    name = plain_name(path)
     return name.endswith(ENDINGS) or (name.endswith(".txt") and _is_fetch(path))
 
 
 def _is_fetch(path: str) -> bool:
     """Whether a text file is what `rrdtool fetch` prints: names, an empty line, and times with a colon."""
-    with Path(path).open("rb") as file:
+    with suppress(OSError), pa.input_stream(path, compression="detect") as file:
         lines = file.read(1 << 14).decode("utf-8", "replace").splitlines()
-    return len(lines) > 2 and not lines[1].strip() and _FETCH.match(lines[2]) is not None
+        return len(lines) > 2 and not lines[1].strip() and _FETCH.match(lines[2]) is not None
+    return False  # reading the whole file reports the error
 
 
 def table(path: str) -> Any:
     """Read an export as an Arrow table; times of RRDs are the ends of intervals, and their columns say so."""
-    where, name = path, path.lower()
+    where, name = path, plain_name(path)
     if name.endswith(".rrd"):
         remedy = "export it on the machine that wrote it: rrdtool fetch FILE.rrd AVERAGE -s -31d > FILE.txt"
         raise TrafficError("is a database of RRDtool, whose form depends on its machine", where=where, remedy=remedy)
-    size = Path(path).stat().st_size
-    if size > _MOST:
-        raise TrafficError(f"has {size} bytes; at most {_MOST} are read", where=where, remedy="export a shorter time")
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TrafficError(f"is no text: byte {error.start} is none", where=where, remedy="give UTF-8") from None
+    text = _text(path)
     if name.endswith(".xml"):
         return _rrd(_xport_xml(text, where), where)
     return _json(text, where) if name.endswith(".json") else _rrd(_fetch(text, where), where)
+
+
+def _text(path: str) -> str:
+    try:
+        with pa.input_stream(path, compression="detect") as file:
+            content = file.read(_MOST + 1)
+    except OSError as error:
+        reason = str(error).splitlines()[0]
+        raise TrafficError(f"cannot be read: {reason}", where=path, remedy="give it plain, .gz or .zst") from None
+    if len(content) > _MOST:
+        raise TrafficError(f"has more than {_MOST} bytes", where=path, remedy="export a shorter time")
+    try:
+        return str(content, encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TrafficError(f"is no text: byte {error.start} is none", where=path, remedy="give UTF-8") from None
 
 
 def _rrd(rows: Rows, where: str) -> Any:

@@ -12,7 +12,7 @@ from pullnet.arguments import typed
 from pullnet.files import refuse_named_pipe
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, timescales
-from pullnet.traffic.source import Options, PathLike, Source
+from pullnet.traffic.source import Options, PathLike, Source, plain_name
 from pullnet.traffic.volumes import Volumes
 
 
@@ -116,6 +116,9 @@ def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
 def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
     from pullnet.traffic import counters, exports, files, flows
 
+    if path.lower() != plain_name(path) and plain_name(path).endswith(".parquet"):
+        remedy = "decompress it; Parquet compresses its columns itself"
+        raise TrafficError("is a compressed Parquet file", where=path, remedy=remedy)
     if path.lower().endswith(".parquet") and (found := files.of_parquet(path, options)) is not None:
         return found
     if exports.is_export(path):
@@ -135,8 +138,7 @@ def is_capture(path: PathLike) -> bool:
 
 
 def _is_table(path: str) -> bool:
-    name = path.lower().removesuffix(".gz").removesuffix(".zst")
-    return name.endswith((".csv", ".parquet", ".tsv", ".txt", ".json", ".xml", ".rrd"))
+    return plain_name(path).endswith((".csv", ".parquet", ".tsv", ".txt", ".json", ".xml", ".rrd"))
 
 
 def _refuse_unreadable(path: str) -> None:

@@ -53,6 +53,11 @@ def shown_ending(file: Path) -> str:
     return f"ends in `{file.suffix}`" if file.suffix else "has no ending that says what is to be written"
 
 
+def plain_name(path: str) -> str:
+    """Return the name of a file in small letters, without the ending of its compression."""
+    return path.lower().removesuffix(".gz").removesuffix(".zst")
+
+
 def trace_name(path: str) -> str:
     """Return the name of a file without folders and endings: `a/b.pcap.gz` is `b`."""
     name = Path(path).name
