@@ -170,6 +170,13 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "fit a.csv",
         "a.csv, row 3: has 2 cells where the header has 3: `300,2`",
     ),
+    "the same file twice": ("a.csv", GOOD, "volumes a.csv a.csv", "a.csv: is given twice; name each file once"),
+    "the same file by another name": (
+        "a.csv",
+        GOOD,
+        "study a.csv ../{folder}/a.csv -o r",
+        "a.csv: is given twice, as `a.csv` before; name each file once",
+    ),
     "compressed Parquet": (
         "a.parquet.gz",
         "\x1f",

@@ -4,6 +4,7 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     """Read files, with what was found out about each."""
     options = options or Options()
     names = [os.fspath(path) for path in paths]
+    _refuse_twice(names)
     mixed = len({is_capture(name) for name in names}) > 1
     volumes: list[Volumes] = []
     sources: list[Source] = []
@@ -88,6 +90,24 @@ def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
         volumes += [_renamed(item, taken) for item in found]
         sources.append(source)
     return Reading(volumes, sources)
+
+
+def _refuse_twice(names: list[str]) -> None:
+    """Refuse a file that is named twice, by the same name or another: its traffic would count twice."""
+    seen: dict[object, str] = {}
+    for name in names:
+        key: object = name
+        with suppress(OSError):
+            key = _identity(name) if name != "-" else name
+        if key in seen:
+            again = "" if seen[key] == name else f", as `{seen[key]}` before"
+            raise TrafficError(f"is given twice{again}", where=name, value=name, remedy="name each file once")
+        seen[key] = name
+
+
+def _identity(name: str) -> tuple[int, int]:
+    found = Path(name).stat()
+    return found.st_dev, found.st_ino
 
 
 def _of_kind(options: Options, name: str) -> Options:
