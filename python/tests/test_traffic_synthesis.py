@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from pullnet.cli import status
 from pullnet.traffic import TrafficError, as_volumes, read, write
 from pullnet.traffic.hurst import local_whittle, whittle_frequencies
 from pullnet.traffic.model import Model
@@ -276,3 +277,9 @@ def test_what_the_command_refuses(pullnet: Pullnet, arguments: tuple[str, ...], 
     refused = pullnet("traffic", "synthesise", *arguments)
     assert refused.returncode == 2
     assert refused.stderr.startswith(text), refused.stderr
+
+
+def test_one_interval_is_no_plural(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = "traffic synthesise --mean 1Mbps --cv 0.3 --timescale 1s --duration 1s -o"
+    assert status([*command.split(), str(tmp_path / "a.csv")]) == 0
+    assert "a.csv: 1 interval of 1 s, " in capfd.readouterr().out

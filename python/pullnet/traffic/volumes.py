@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pullnet.html import Shown
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.quantities import shown_time
+from pullnet.traffic.quantities import shown_count, shown_time
 
 Missing = Literal["error", "gap"]
 """Treatment of missing values: an error, or bins without data."""
@@ -61,7 +61,8 @@ class Volumes(Shown):
         return len(self.bytes)
 
     def __repr__(self) -> str:
-        return f"Volumes({self.trace!r}, {len(self)} bins of {shown_time(self.timescale)}, start={self.start!r})"
+        bins = f"{shown_count(len(self), 'bin')} of {shown_time(self.timescale)}"
+        return f"Volumes({self.trace!r}, {bins}, start={self.start!r})"
 
     def rates(self) -> NDArray[np.float64]:
         """Mean rate of each bin. Unit: bit/s. 0 where the state is `GAP`."""

@@ -16,7 +16,7 @@ from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit_many, gamma_variation, repeats_for
 from pullnet.traffic.further import FURTHER_MODELS, Gamma
 from pullnet.traffic.models import MODELS, Model, PowerLaw
-from pullnet.traffic.quantities import bits_per_second, shown_number, shown_rate, shown_time
+from pullnet.traffic.quantities import bits_per_second, shown_count, shown_number, shown_rate, shown_time
 
 CIRCLE = "\N{WHITE CIRCLE}"
 
@@ -253,7 +253,7 @@ def _words(fitted: Sequence[Fitting]) -> Iterator[str]:
         if item.zeros:
             yield f"{item.trace}, {_time(item)}: {item.zeros} zeros were left out of models that have none."
         if item.gaps:
-            yield f"{item.trace}, {_time(item)}: {item.gaps} bins without data were left out."
+            yield f"{item.trace}, {_time(item)}: {shown_count(item.gaps, 'bin')} without data left out."
         if item.uncertainty is not None:
             yield f"{item.trace}, {_time(item)}: {_spread(item)}"
     for trace, values in gamma_variation(fitted).items():

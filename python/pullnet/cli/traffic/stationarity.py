@@ -10,7 +10,7 @@ from rich.table import Table
 from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
-from pullnet.traffic.quantities import shown_number, shown_time, timescales
+from pullnet.traffic.quantities import shown_count, shown_number, shown_time, timescales
 from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
 from pullnet.traffic.stationary import stationarity as judge
 
@@ -102,7 +102,8 @@ def _words(found: list[Stationarity]) -> Iterator[str]:
             yield f"{verdict}: {MEANING[verdict]}."
     for item in found:
         if item.left_out:
-            yield f"{item.trace}, {shown_time(item.timescale)}: {item.left_out} bins around gaps were left out."
+            left_out = shown_count(item.left_out, "bin")
+            yield f"{item.trace}, {shown_time(item.timescale)}: {left_out} around gaps left out."
     yield "worth: independent samples that would say as much about the mean. r: autocorrelation at a lag in bins."
     yield "H: Hurst exponent by aggregated variance, R/S and local Whittle (the one to trust); 0.5 without long memory."
     yield INDEPENDENCE

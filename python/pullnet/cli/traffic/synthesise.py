@@ -15,7 +15,7 @@ from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import write
 from pullnet.traffic.model import Model
 from pullnet.traffic.models import LogNormal
-from pullnet.traffic.quantities import bits_per_second, seconds, shown_rate, shown_time
+from pullnet.traffic.quantities import bits_per_second, seconds, shown_count, shown_rate, shown_time
 from pullnet.traffic.synthesis import (
     Memory,
     Synthetic,
@@ -105,7 +105,9 @@ def synthesise(
     law = (
         f"{recipe.law.name} ({', '.join(f'{name} {getattr(recipe.law, name):.6g}' for name in recipe.law.parameters)})"
     )
-    typer.echo(f"{out}: {recipe.count} intervals of {length}, mean {shown_rate(rate)}, {law}, seed {seed}")
+    typer.echo(
+        f"{out}: {shown_count(recipe.count, 'interval')} of {length}, mean {shown_rate(rate)}, {law}, seed {seed}"
+    )
     for note in made.notes():
         typer.echo(f"repaired: {note}", err=True)
     if math.isinf(recipe.law.mean()):
