@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +18,7 @@ from pullnet.runs.seeds import seeds_of
 from .conftest import SMALL
 
 PLAIN = SMALL[: SMALL.index("[probes]")]
+CAPTURE = Path(traffic.__file__).parent / "data" / "modbus.pcap.gz"
 WITHOUT_ARGUMENTS = {"schema", "limits"}
 
 
@@ -117,6 +119,26 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "text among shares": (
         lambda: traffic.dimension(traffic.as_volumes([1.0, 2.0], timescale=1)[0], eps=["x"]),  # type: ignore[list-item]
         "dimension: eps[0]='x' is of the wrong type; give a number",
+    ),
+    "text that looks false": (
+        lambda: traffic.read(CAPTURE, partial="no"),
+        "read: partial='no' is of the wrong type; give True or False",
+    ),
+    "a number as a filter": (
+        lambda: traffic.read(CAPTURE, filter=5),
+        "read: filter=5 is of the wrong type; give text or None",
+    ),
+    "fewer bins than one": (
+        lambda: traffic.read(CAPTURE, most_bins=-1),
+        "most_bins: -1 is out of range; use 1 or more",
+    ),
+    "a number as columns": (
+        lambda: traffic.read(CAPTURE, columns=5),
+        "read: columns=5 is of the wrong type; give text, a list of texts or None",
+    ),
+    "a number as a form of times": (
+        lambda: traffic.read(CAPTURE, time_format=5),
+        "read: time_format=5 is of the wrong type; give text or None",
     ),
     "text as a sample": (
         lambda: traffic.fit("volumes.csv"),

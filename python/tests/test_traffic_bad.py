@@ -86,6 +86,7 @@ CAPTURES: dict[str, tuple[bytes, str]] = {
     "no timescale": (pcap(SIX), "--timescale ,"),
     "timescale longer than the capture": (pcap(SIX), "--timescale 1s,1h"),
     "all timescales longer": (pcap(SIX), "--timescale 1h,2h"),
+    "timescale beyond 64 bits": (pcap(SIX), "--timescale 10000000d"),
     "unknown filter": (pcap(SIX), "--filter port=80"),
     "prefix with bits behind it": (pcap(SIX), "--filter src=10.0.0.1/8"),
     "filter that takes nothing": (pcap(SIX), "--filter interface:4 --timescale 1s"),

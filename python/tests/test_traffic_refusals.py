@@ -189,6 +189,12 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "fit j.json.gz",
         "j.json.gz: cannot be read: ",
     ),
+    "duration without a unit": (
+        "a.csv",
+        GOOD,
+        "synthesise --mean 1Mbps --cv 1 --timescale 1s --duration 5 -o o.csv",
+        '--duration: `5` has no unit; use one of ps, ns, us, ms, s, min, h, d, for instance "5 ms"',
+    ),
     "state of no kind": ("v.csv", V + "a,1,0,0,5,1,fine\n", "fit v.csv", "`fine` is not a state; use one of ok, gap"),
     "bins from 1": ("v.csv", V + "a,1,1,0,5,1,ok\n", "dimension v.csv", "v.csv, trace a, 1 s: bins are not 0, 1, 2"),
     "bin twice": (

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
-use pullnet_capture::{DamageKind, Losses, Reader, Time};
+use pullnet_capture::{DamageKind, FilterError, Losses, Reader, Time};
 use pullnet_units::Picos;
 use pullnet_volumes::{Bins, Count, Finished, Origin, Plan, Tally};
 use pyo3::prelude::*;
@@ -79,9 +79,14 @@ impl Capture {
         keep_partial: bool,
         most_bins: Option<u64>,
     ) -> PyResult<Self> {
-        let filter = filter.map(str::parse).transpose().map_err(|error| refused(py, &error))?;
+        let filter = filter
+            .map(str::parse)
+            .transpose()
+            .map_err(|error: FilterError| errors::argument(py, "filter", error.to_string()))?;
         let mut plan = Plan::new(timescales_ps.into_iter().map(Picos).collect());
-        plan.origin = origin.map_or(Ok(Origin::First), read_origin).map_err(|text| refused(py, &text))?;
+        plan.origin = origin
+            .map_or(Ok(Origin::First), read_origin)
+            .map_err(|text| errors::argument(py, "origin", text))?;
         plan.keep_partial = keep_partial;
         plan.most_bins = most_bins.unwrap_or(plan.most_bins);
         let path = path.to_owned();
@@ -139,7 +144,7 @@ fn read_origin(text: &str) -> Result<Origin, String> {
         "first" => Ok(Origin::First),
         "aligned" => Ok(Origin::Aligned),
         _ => {
-            let wrong = || format!("origin: `{text}` is none; use first, aligned, or seconds since 1970");
+            let wrong = || format!("`{text}` is none; use first, aligned, or seconds since 1970");
             let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
             let digits = format!("{fraction:0<12}");
             let seconds: i64 = whole.parse().map_err(|_| wrong())?;

@@ -3,6 +3,7 @@
 use pullnet_host::StreamError;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 fn raise(py: Python<'_>, class: &str, arguments: impl for<'py> PyCallArgs<'py>) -> PyErr {
     let make = || py.import("pullnet.errors")?.getattr(class)?.call1(arguments);
@@ -12,6 +13,15 @@ fn raise(py: Python<'_>, class: &str, arguments: impl for<'py> PyCallArgs<'py>) 
 /// Invalid input; one text per error.
 pub fn input(py: Python<'_>, errors: Vec<String>) -> PyErr {
     raise(py, "InputError", (errors,))
+}
+
+/// Invalid value of the argument `keyword`.
+pub fn argument(py: Python<'_>, keyword: &str, error: String) -> PyErr {
+    let make = || {
+        let named = [("keyword", keyword)].into_py_dict(py)?;
+        py.import("pullnet.errors")?.getattr("InputError")?.call((vec![error],), Some(&named))
+    };
+    make().map_or_else(|error| error, PyErr::from_value)
 }
 
 /// A stream, or the daemon that serves it, failed.

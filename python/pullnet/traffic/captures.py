@@ -11,12 +11,25 @@ from pullnet.errors import InputError
 from pullnet.traffic import anomalies
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import refuse_options
-from pullnet.traffic.quantities import STUDY_TIMESCALES, bits_per_second, picoseconds, shown_rate, shown_time
+from pullnet.traffic.quantities import (
+    STUDY_TIMESCALES,
+    bits_per_second,
+    picoseconds,
+    shown_count,
+    shown_rate,
+    shown_time,
+)
 from pullnet.traffic.source import Note, Options, Source, trace_name
 from pullnet.traffic.volumes import State, Volumes
 
-OPTIONS = frozenset({"filter", "capacity", "origin", "partial", "most_bins"})
-"""Options for captures.
+OPTIONS: dict[str, Any] = {
+    "filter": str | None,
+    "capacity": str | float | None,
+    "origin": str | float | None,
+    "partial": bool,
+    "most_bins": int | None,
+}
+"""Options for captures, and their types.
 
 `filter`: terms joined by commas, of in, out, tcp, udp, icmp, proto N, src/dst/net PREFIX, interface N.
 `capacity`: of the link, such as "1 Gbps"; without it saturation is inferred. `origin`: where bins begin: first (at the
@@ -33,7 +46,7 @@ def load(path: str, options: Options) -> tuple[list[Volumes], Source]:
     refuse_options(path, "captures", {k: v for k, v in options.counters.items() if k not in OPTIONS})
     said = options.capture
     capacity = None if said.get("capacity") is None else bits_per_second(said["capacity"])
-    scales = [picoseconds(scale) for scale in options.timescales or STUDY_TIMESCALES]
+    scales = [_picoseconds(scale) for scale in options.timescales or STUDY_TIMESCALES]
     capture, bins, report = _read(path, scales, said, options)
     volumes, found = _volumes(trace_name(path), bins, capacity)
     if not volumes:
@@ -45,15 +58,25 @@ def load(path: str, options: Options) -> tuple[list[Volumes], Source]:
     return volumes, Source(path, capture.format, damage, tuple(notes), facts)
 
 
+def _picoseconds(timescale: float) -> int:
+    """Read a timescale as picoseconds, which the core holds in 64 bits."""
+    found = picoseconds(timescale)
+    if found >= 1 << 64:
+        what = f"`{shown_time(timescale)}` is too long for the bins of a capture"
+        raise TrafficError(what, value=timescale, remedy="use at most 213 d", keyword="timescale")
+    return found
+
+
 def _read(
     path: str, scales: list[int], said: Any, options: Options
 ) -> tuple[_core.Capture, list[_core.CaptureBins], _core.CaptureReport]:
     origin = None if said.get("origin") is None else str(said["origin"])
+    most = said.get("most_bins")
+    if most is not None and most < 1:
+        raise TrafficError(f"{most} is out of range", value=most, remedy="use 1 or more", keyword="most_bins")
     total = None if path == "-" else os.stat(path).st_size  # noqa: PTH116 (standard input has no path)
     try:
-        capture = _core.Capture(
-            path, scales, said.get("filter"), origin, bool(said.get("partial", False)), said.get("most_bins")
-        )
+        capture = _core.Capture(path, scales, said.get("filter"), origin, bool(said.get("partial", False)), most)
         more = True
         while more:
             more, used, _packets = capture.advance(_PACKETS_AT_ONCE)
@@ -61,6 +84,9 @@ def _read(
                 options.progress(path, used, total)
         return capture, *capture.finish()
     except InputError as error:
+        if error.keyword:  # a wrong option, which is no fault of the file
+            what = str(error).removeprefix(f"{error.keyword}: ")
+            raise TrafficError(what, keyword=error.keyword) from None
         raise TrafficError(str(error), where=path) from None
 
 
@@ -97,7 +123,7 @@ def _damage(report: _core.CaptureReport, compression: str) -> Iterator[Note]:
     if report.skipped:
         text = (
             f"{report.skipped} of {report.length} bytes belong to no record that can be read; at least "
-            f"{_count(report.records, 'record')} lost: {_places(report)}"
+            f"{shown_count(report.records, 'record')} lost: {_places(report)}"
         )
         yield Note("skipped bytes", report.skipped, text)
     for kind, offset, _skipped, reason, unread in report.damage:
@@ -108,16 +134,16 @@ def _damage(report: _core.CaptureReport, compression: str) -> Iterator[Note]:
             )
             yield Note("broken stream", unread, text)
     if report.without_time:
-        text = f"{_count(report.without_time, 'packet')} without a time (simple packet blocks) in no bin"
+        text = f"{shown_count(report.without_time, 'packet')} without a time (simple packet blocks) in no bin"
         yield Note("packets without time", report.without_time, text)
     if report.without_interface:
-        text = f"{_count(report.without_interface, 'packet')} of interfaces that are not described, in no bin"
+        text = f"{shown_count(report.without_interface, 'packet')} of interfaces that are not described, in no bin"
         yield Note("packets without interface", report.without_interface, text)
     packets, volume = report.disbelieved
     if packets:
         text = (
-            f"{_count(packets, 'packet')} ({volume} B) with times more than 10 s before or 1 day after the others; "
-            "left out, and the bins around them are gaps"
+            f"{shown_count(packets, 'packet')} ({volume} B) with times more than 10 s before or 1 day after the "
+            "others; left out, and the bins around them are gaps"
         )
         yield Note("impossible times", packets, text)
 
@@ -139,7 +165,8 @@ def _notes(
     """Say what was read by a rule."""
     if report.reordered:
         behind = shown_time(report.most_behind_ps / 1e12)
-        text = f"{_count(report.reordered, 'packet')} out of order, by up to {behind}; each in the bin of its own time"
+        packets = shown_count(report.reordered, "packet")
+        text = f"{packets} out of order, by up to {behind}; each in the bin of its own time"
         yield Note("out of order", report.reordered, text)
     for kind, count, rest in (
         ("clock set forward", report.clock_set, "by more than 1 day; what lies between is a gap"),
@@ -156,7 +183,7 @@ def _notes(
         if count:
             thing = "time" if kind == "clock set forward" else "packet"
             before = "the clock was set forward " if kind == "clock set forward" else ""
-            yield Note(kind, count, f"{before}{_count(count, thing)} {rest}")
+            yield Note(kind, count, f"{before}{shown_count(count, thing)} {rest}")
     yield from _short(bins)
     yield from _above(volumes, capacity)
 
@@ -172,7 +199,7 @@ def _above(volumes: list[Volumes], capacity: float | None) -> Iterator[Note]:
     for item in volumes if capacity is not None else []:
         count = int((item.rates() > 1.02 * (capacity or 0) + 1514 * 8 / item.timescale).sum())
         if count:
-            text = f"{_count(count, 'bin')} of {shown_time(item.timescale)} above {shown_rate(capacity or 0)}"
+            text = f"{shown_count(count, 'bin')} of {shown_time(item.timescale)} above {shown_rate(capacity or 0)}"
             yield Note("above the capacity", count, f"{text}; is this the capacity?")
 
 
@@ -201,7 +228,3 @@ def _facts(
 
 def _pair(pair: tuple[int, int]) -> dict[str, int]:
     return {"packets": pair[0], "bytes": pair[1]}
-
-
-def _count(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

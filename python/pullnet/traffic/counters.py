@@ -17,13 +17,20 @@ from pullnet.traffic.slots import Slots, Times
 from pullnet.traffic.source import Note, Options, Source, trace_name
 from pullnet.traffic.volumes import MOST_BYTES, Missing, State, Volumes, refuse_values
 
-OPTIONS = frozenset(
-    {
-        *("unit", "kind", "columns", "interval", "width", "missing", "capacity"),
-        *("input_timezone", "time_format", "stamps", "decimal"),
-    }
-)
-"""Options for counters.
+OPTIONS: dict[str, Any] = {
+    "unit": str | None,
+    "kind": str | None,
+    "columns": str | Iterable[str] | None,
+    "interval": str | float | None,
+    "width": int | None,
+    "missing": str,
+    "capacity": str | float | None,
+    "input_timezone": str | None,
+    "time_format": str | None,
+    "stamps": str | None,
+    "decimal": str | None,
+}
+"""Options for counters, and their types.
 
 `unit`: one of `quantities.UNITS`, needed where column names do not say it. `kind`: volume (in each interval) or counter
 (that goes up). `columns`: which to read, all if not given. `interval`: length of an interval, from the times if not

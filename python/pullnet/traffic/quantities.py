@@ -53,7 +53,8 @@ def bytes_per(unit: str, timescale: float) -> float:
         return BYTES_PER_UNIT[unit]
     if unit in BYTES_PER_SECOND_PER_UNIT:
         return BYTES_PER_SECOND_PER_UNIT[unit] * timescale
-    raise TrafficError(f"`{unit}` is not a unit of volumes", value=unit, remedy=f"use one of {', '.join(UNITS)}")
+    remedy = f"use one of {', '.join(UNITS)}"
+    raise TrafficError(f"`{unit}` is not a unit of volumes", value=unit, remedy=remedy, keyword="unit")
 
 
 def seconds(time: Timescale, what: str = "timescale") -> float:
@@ -75,6 +76,10 @@ def picoseconds(time: Timescale, what: str = "timescale") -> int:
         return max(1, round(seconds(time, what) * 1e12))
     if (long := _LONG.fullmatch(time)) is not None:
         return picoseconds(float(long[1]) * _SECONDS[long[2]], what)
+    # The core knows no unit above the second, and its errors would not list the longer ones.
+    if (parts := _NUMBER.fullmatch(time)) is not None and parts[1] not in _UNITS:
+        wrong = f"`{time}` has {'a wrong' if parts[1] else 'no'} unit"
+        raise TrafficError(wrong, value=time, remedy=f'use one of {_SHOWN_UNITS}, for instance "5 ms"', keyword=what)
     try:
         picos = _core.picoseconds(time)
     except InputError as error:
@@ -86,6 +91,9 @@ def picoseconds(time: Timescale, what: str = "timescale") -> int:
 
 _LONG = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(min|h|d)\s*")
 _SECONDS = {"min": 60.0, "h": 3600.0, "d": 86400.0}
+_NUMBER = re.compile(r"\s*[0-9][0-9._]*\s*(\D.*?|)\s*")
+_SHOWN_UNITS = "ps, ns, us, ms, s, min, h, d"
+_UNITS = {*_SHOWN_UNITS.split(", "), "µs"}
 
 
 def timescales(given: str | Iterable[Timescale], what: str = "timescale") -> list[float]:

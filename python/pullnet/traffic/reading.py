@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pullnet.arguments import typed
+from pullnet.arguments import refuse_other_types, typed
 from pullnet.files import refuse_named_pipe
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, timescales
@@ -38,7 +38,9 @@ class DamagedInput(UserWarning):
 def read(path: PathLike, *, timescales: str | Iterable[Timescale] | None = None, **options: Any) -> list[Volumes]:
     """Read a capture, counters, or volumes. A damaged input gives what is readable, and a `DamagedInput` warning.
 
-    Further options are those of captures (`prefix`, `protocol`, ...) and of counters (`unit`, `kind`, ...).
+    Further options of captures are `filter`, `capacity`, `origin`, `partial` and `most_bins`; of counters `unit`,
+    `kind`, `columns`, `interval`, `width`, `missing`, `capacity`, `input_timezone`, `time_format`, `stamps` and
+    `decimal`. `pullnet traffic volumes --help` explains them; `most_bins` limits the bins in memory.
     """
     reading = load([path], make_options(timescales, **options))
     for source in reading.sources:
@@ -56,10 +58,13 @@ def make_options(
     """Sort options by the kind of file that they are for."""
     from pullnet.traffic import captures, counters
 
-    unknown = sorted(set(others) - captures.OPTIONS - counters.OPTIONS)
+    kinds = captures.OPTIONS | counters.OPTIONS
+    unknown = sorted(set(others) - set(kinds))
     if unknown:
-        known = ", ".join(sorted(captures.OPTIONS | counters.OPTIONS))
+        known = ", ".join(sorted(kinds))
         raise TrafficError(f"there is no option `{unknown[0]}`", value=unknown[0], remedy=f"use one of {known}")
+    for name, value in others.items():
+        refuse_other_types("read", name, value, kinds[name])
     return Options(
         None if wanted is None else tuple(timescales(wanted)),
         {name: value for name, value in others.items() if name in captures.OPTIONS},
@@ -72,7 +77,7 @@ def options_of(path: PathLike) -> frozenset[str]:
     """Return the options that a file has a use for, by its name."""
     from pullnet.traffic import captures, counters
 
-    return captures.OPTIONS if is_capture(path) else counters.OPTIONS
+    return frozenset(captures.OPTIONS if is_capture(path) else counters.OPTIONS)
 
 
 @typed
