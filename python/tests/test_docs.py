@@ -25,6 +25,23 @@ def test_the_scenario_on_the_page_checks(page: str) -> None:
     assert pullnet.check(text).hosts > 100
 
 
+def test_the_example_runs_of_the_readme_give_its_numbers() -> None:
+    import pullnet
+
+    text = (ROOT / "README.md").read_text()
+    found = pullnet.run(ROOT / "scenarios" / "permutation.toml").summary
+    ratio = found.packets.data_sent / found.packets.trimmed
+    assert f"{found.utilisation.mean:.1%} of all links' capacity as payload" in text
+    assert f"one data packet in {ratio:.0f} trimmed; none lost" in text
+    assert found.packets.lost == found.packets.dropped == 0
+    found = pullnet.run(ROOT / "scenarios" / "incast.toml").summary
+    last, packets = found.fct_us.max, 100 * 10
+    assert last is not None
+    excess = last / (packets * 9064 * 8 / 10_000) - 1
+    assert f"100 x 90 kB through one 10 Gb/s link in {last / 1000:.2f} ms, {excess:.1%} above the time" in text
+    assert found.timeouts == 0
+
+
 def test_every_command_that_pages_show_is_one() -> None:
     """Its words name a command, which takes the options and arguments that are shown."""
     pages = [
