@@ -393,3 +393,12 @@ def test_columns_of_other_types_are_named(tmp_path: Path, capfd: pytest.CaptureF
     pq.write_table(table, tmp_path / "v.parquet")
     assert status(["traffic", "fit", str(tmp_path / "v.parquet")]) == 2
     assert "v.parquet, column timescale_s: is not numbers" in capfd.readouterr().err
+
+
+def test_an_interrupted_command_says_so(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pullnet.cli.traffic.inputs.load", interrupted)
+    assert status(["traffic", "fit", "a.csv"]) == 3
+    assert capfd.readouterr().err.strip() == "interrupted"

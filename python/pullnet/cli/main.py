@@ -81,7 +81,10 @@ def status(arguments: list[str]) -> int:
     try:
         in_plain_words(get_command(app))(arguments, prog_name="pullnet")
     except SystemExit as leaving:
-        return ENDED_EARLY if leaving.code == _ABORTED else int(leaving.code or RAN)
+        if leaving.code != _ABORTED:
+            return int(leaving.code or RAN)
+        typer.echo("interrupted", err=True)
+        return ENDED_EARLY
     except KeyboardInterrupt:
         return ENDED_EARLY  # while a shell asks for completions; the parser handles all others
     except InputError as error:
