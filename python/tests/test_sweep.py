@@ -344,6 +344,10 @@ REFUSED = {
         ["--over", "traffic.1.degree=8..4"],
         "error: --over traffic.1.degree: 8..4 is an empty range; write first..last or first..last..step\n",
     ),
+    "a step of zero": (
+        ["--over", "traffic.1.degree=1..5..0"],
+        "error: --over traffic.1.degree: 1..5..0 has a step of 0; use 1 or more\n",
+    ),
     "an endless range": (
         ["--over", "traffic.1.degree=1..99999999999"],
         "error: --over traffic.1.degree: 1..99999999999 has 99999999999 values; use at most 100000, or a larger step\n",

@@ -106,7 +106,9 @@ def _spread(path: str, text: str) -> list[str]:
     if found is None:
         return [text]
     first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
-    count = (last - first) // step + 1 if step else 0
+    if step == 0:
+        raise InputError(f"--over {path}: {text} has a step of 0; use 1 or more")
+    count = (last - first) // step + 1
     if count < 1:
         raise InputError(f"--over {path}: {text} is an empty range; write first..last or first..last..step")
     if count > MOST_VALUES:
