@@ -489,6 +489,10 @@ class PolledStream:
     @property
     def writable(self) -> int:
         """One that becomes readable when there may be room, or everything may be acknowledged."""
+    def silence_readable(self) -> None:
+        """Takes the rings so far from `readable`."""
+    def silence_writable(self) -> None:
+        """Takes the rings so far from `writable`."""
     def try_read(self, most: int) -> bytes | None:
         """At most so many bytes; empty at the end and for 0; `None`: nothing yet."""
     def try_write(self, bytes: bytes, start: int, last: bool) -> int | None:
@@ -510,6 +514,8 @@ class PolledListener:
     @property
     def readable(self) -> int:
         """A descriptor that becomes readable when there may be a stream."""
+    def silence_readable(self) -> None:
+        """Takes the rings so far from it."""
     def try_accept(self) -> PolledStream | None:
         """The next stream; `None`: there is none yet."""
     def close(self) -> None:

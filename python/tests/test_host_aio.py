@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import select
 import subprocess
 import sys
 import threading
@@ -134,6 +135,44 @@ async def fill(stream: aio.Stream) -> None:
     """Write until somebody reads, which nobody does."""
     while True:
         await stream.write(bytes(1 << 20))
+
+
+def test_a_task_that_settles_leaves_the_ring_to_the_one_that_writes(daemons: tuple[Daemon, Daemon]) -> None:
+    pieces = 0
+
+    async def write(stream: aio.Stream) -> None:
+        nonlocal pieces
+        while True:
+            await stream.write(bytes(64 << 10))
+            pieces += 1
+
+    async def standstill() -> int:
+        before = -1
+        while pieces != before:
+            before = pieces
+            await asyncio.sleep(0.5)
+        return before
+
+    async def settle(mine: aio.Stream, theirs: aio.Stream) -> None:
+        # Makes room for the writer. The loop stands still: it looks at the doorbell after this task has tried to settle.
+        while not select.select([mine._stream.writable], [], [], 0)[0]:
+            theirs._stream.try_read(64 << 10)
+        await mine.settle()
+
+    async def talk() -> None:
+        mine, theirs, _ = await pair(daemons)
+        writing = asyncio.create_task(write(mine))
+        before = await standstill()
+        settling = asyncio.create_task(settle(mine, theirs))
+        await asyncio.sleep(0)
+        assert await standstill() > before
+        assert not settling.done()
+        mine.abort()
+        for task in (writing, settling):
+            with pytest.raises(HostError, match=r"is closed$"):
+                await task
+
+    asyncio.run(asyncio.wait_for(talk(), WATCHDOG_S))
 
 
 @pytest.mark.parametrize("way", ["close", "abort", "close in a thread"])

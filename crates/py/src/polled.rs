@@ -72,6 +72,16 @@ impl PolledStream {
         self.doorbells.writable.as_raw_fd()
     }
 
+    /// Takes the rings so far from `readable`. All tasks that wait for it must then try again.
+    fn silence_readable(&self) {
+        self.doorbells.silence_readable();
+    }
+
+    /// As `silence_readable`, for `writable`.
+    fn silence_writable(&self) {
+        self.doorbells.silence_writable();
+    }
+
     /// At most `most` bytes; empty at the end and if `most` is 0; `None`: nothing is there yet.
     fn try_read<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let mut bytes = vec![0; most.min(MOST)];
@@ -143,6 +153,11 @@ impl PolledListener {
     #[getter]
     fn readable(&self) -> i32 {
         self.doorbells.readable.as_raw_fd()
+    }
+
+    /// Takes the rings so far. All tasks that wait for a stream must then try again.
+    fn silence_readable(&self) {
+        self.doorbells.silence_readable();
     }
 
     /// The next stream; `None`: there is none yet.

@@ -34,8 +34,9 @@ Handler = Callable[[Request], Awaitable[bytes]]
 class _Doorbell:
     """Tasks that wait for a descriptor to become readable."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, silence: Callable[[], None]) -> None:
         self._descriptor = descriptor
+        self._silence = silence
         self._waiting: set[asyncio.Future[None]] = set()
         self._ended = False
 
@@ -60,6 +61,8 @@ class _Doorbell:
                 loop.remove_reader(self._descriptor)
 
     def _wake(self) -> None:
+        # Rings are taken here only, where every waiting task is told of them: one task may write while another settles.
+        self._silence()
         for ring in self._waiting:
             _set(ring)
 
@@ -86,8 +89,8 @@ class Stream(AbstractAsyncContextManager["Stream"]):
 
     def __init__(self, stream: _core.PolledStream) -> None:
         self._stream = stream
-        self._readable = _Doorbell(stream.readable)
-        self._writable = _Doorbell(stream.writable)
+        self._readable = _Doorbell(stream.readable, stream.silence_readable)
+        self._writable = _Doorbell(stream.writable, stream.silence_writable)
 
     @property
     def peer(self) -> str:
@@ -158,7 +161,7 @@ class Listener:
 
     def __init__(self, listener: _core.PolledListener) -> None:
         self._listener = listener
-        self._readable = _Doorbell(listener.readable)
+        self._readable = _Doorbell(listener.readable, listener.silence_readable)
         self._retries = Retries()
 
     async def accept(self) -> Stream:

@@ -95,8 +95,17 @@ struct Control([u8; 48]);
 /// Receives the bytes that have arrived, without waiting; the kernel drops file descriptors that come with them. 0: the
 /// other side is gone.
 pub(crate) fn receive(fd: BorrowedFd<'_>, out: &mut [u8]) -> io::Result<usize> {
+    receive_by(fd, out, libc::MSG_DONTWAIT)
+}
+
+/// As [`receive`], but the bytes stay there.
+pub(crate) fn peek(fd: BorrowedFd<'_>, out: &mut [u8]) -> io::Result<usize> {
+    receive_by(fd, out, libc::MSG_DONTWAIT | libc::MSG_PEEK)
+}
+
+fn receive_by(fd: BorrowedFd<'_>, out: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
     // SAFETY: the kernel writes at most the length of `out`.
-    counted(unsafe { libc::recv(fd.as_raw_fd(), out.as_mut_ptr().cast(), out.len(), libc::MSG_DONTWAIT) })
+    counted(unsafe { libc::recv(fd.as_raw_fd(), out.as_mut_ptr().cast(), out.len(), flags) })
 }
 
 /// File descriptors that came with messages.

@@ -268,11 +268,11 @@ fn poll<T>(
     if let Some(done) = attempt()? {
         return Ok(Some(done));
     }
-    // A doorbell that rings after this line announces a change that the next attempt sees, or a later one.
-    let signal = turn.doorbell().drain();
+    // Before the attempt, so that data that arrived before the daemon ended is returned first.
+    let closed = turn.doorbell().is_closed();
     waits().ok_or(StreamError::Closed)?;
     match attempt()? {
-        None if signal == Signal::Closed => Err(gone()),
+        None if closed => Err(gone()),
         done => Ok(done),
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A stream is either polled or used by calls that wait, not both at a time.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,15 +12,37 @@ use pullnet_host::{Stack, StreamError, StreamId};
 use super::channel::Client;
 use super::control::of_kernel;
 use super::{DaemonStack, lock};
+use crate::sys;
 
-/// Descriptors that become readable when a stream or a listener may have made progress. They are for waiting only: the next
-/// poll takes what is to be read from them.
+/// Descriptors that become readable when a stream or a listener may have made progress.
+///
+/// When one is readable, silence it first, and then let every task that waits for it poll again. A poll takes no rings: a task
+/// that writes a stream and one that settles it share a descriptor, so one task would take the ring of the other.
 #[derive(Debug)]
 pub struct Doorbells {
     /// After a poll that had nothing to read or to accept.
     pub readable: OwnedFd,
     /// After a poll that could not write, or had not settled.
     pub writable: OwnedFd,
+}
+
+impl Doorbells {
+    /// Takes the rings so far, without waiting: [`Doorbells::readable`] becomes readable with the next one. It stays readable
+    /// when the daemon is gone, which the next poll reports.
+    pub fn silence_readable(&self) {
+        silence(&self.readable);
+    }
+
+    /// As [`Doorbells::silence_readable`], for [`Doorbells::writable`].
+    pub fn silence_writable(&self) {
+        silence(&self.writable);
+    }
+}
+
+/// Rings that are left over, because there were more than fit, make the descriptor readable once more. An error is one that
+/// the next poll reports.
+fn silence(doorbell: &OwnedFd) {
+    let _ = sys::receive(doorbell.as_fd(), &mut [0; 64]);
 }
 
 /// Number of descriptors in [`Doorbells`].
