@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pullnet import _core, host
+from pullnet.cli.host import _watch
 from pullnet.cli.main import status
 from pullnet.errors import HostError, InputError
 
@@ -154,6 +156,34 @@ def test_the_command_calls_and_shows(served: tuple[Daemon, Daemon], capfd: pytes
     assert f"{here.address}  streams" in shown
     assert f"process {os.getpid()} of user {os.getuid()}: 0 streams, 0 listeners" in shown
     assert status(["host", "status", "--json", "--watch", *socket]) == 2
+
+
+def test_watching_writes_to_a_pipe_every_second_and_ends_with_its_reader(served: tuple[Daemon, Daemon]) -> None:
+    here, _ = served
+    command = [sys.executable, "-m", "pullnet", "host", "status", "--watch", "--socket", str(here.socket)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        seen = 0
+        while seen < 2:
+            line = watching.stdout.readline()
+            assert line, watching.stderr.read()
+            seen += line.startswith("out ")
+        watching.stdout.close()
+        assert "Traceback" not in watching.stderr.read()
+        watching.wait(WATCHDOG_S)
+
+
+def test_watching_shows_the_whole_address_of_an_ipv6_host(
+    daemons: tuple[Daemon, Daemon], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ctrl_c(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", ctrl_c)
+    standing = {**host.status(daemons[0].socket), "address": "[fd00::2]:61199"}
+    _watch(lambda: standing)
+    assert capfd.readouterr().out.startswith("[fd00::2]:61199  streams 0")
 
 
 def test_ctrl_c_ends_a_call(daemons: tuple[Daemon, Daemon]) -> None:

@@ -6,7 +6,8 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ from pullnet.cli.signals import sigterm_as_ctrl_c
 from pullnet.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 host = typer.Typer(
     name="host",
@@ -98,10 +99,7 @@ def status(
     elif watch:
         _watch(lambda: json.loads(stack.status()))
     else:
-        from rich.console import Console
-
-        console = Console(markup=False, highlight=False, width=None if Console().is_terminal else 160)
-        console.print(_shown(json.loads(stack.status()), None, 0.0))
+        _console().print(_shown(json.loads(stack.status()), None, 0.0))
 
 
 @host.command(
@@ -263,20 +261,32 @@ def _tell(report: tuple[str, list[str], bool], as_json: bool) -> None:
         raise typer.Exit(_FAILED)
 
 
-def _watch(look: Any) -> None:
+def _console() -> "Console":
+    """Return a console on which the brackets of an IPv6 address are text, not markup."""
     from rich.console import Console
+
+    return Console(markup=False, highlight=False, width=None if Console().is_terminal else 160)
+
+
+def _watch(look: Any) -> None:
     from rich.live import Live
 
+    console = _console()
     before, then = look(), time.monotonic()
-    with Live(_shown(before, None, 0.0), console=Console(highlight=False), auto_refresh=False) as live:
-        try:
-            while True:
-                time.sleep(_WATCH_S)
-                standing, now = look(), time.monotonic()
-                live.update(_shown(standing, before, now - then), refresh=True)
-                before, then = standing, now
-        except KeyboardInterrupt:
-            return
+    show: Callable[[RenderableType], None]
+    with suppress(KeyboardInterrupt), ExitStack() as stack:
+        if console.is_terminal:
+            live = stack.enter_context(Live(_shown(before, None, 0.0), console=console, auto_refresh=False))
+            show = partial(live.update, refresh=True)
+        else:
+            # `Live` would write to a pipe or a file only once, at its end.
+            console.print(_shown(before, None, 0.0))
+            show = console.print
+        while not getattr(sys.stdout, "reader_gone", False):
+            time.sleep(_WATCH_S)
+            standing, now = look(), time.monotonic()
+            show(_shown(standing, before, now - then))
+            before, then = standing, now
 
 
 def _shown(standing: dict[str, Any], before: dict[str, Any] | None, seconds: float) -> "RenderableType":

@@ -48,6 +48,8 @@ class Unread:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.reader_gone = False
+        """Whether output has been discarded; for commands that run only for their output."""
 
     def write(self, text: str) -> int:
         """Write; discard the output if its reader is gone."""
@@ -65,6 +67,7 @@ class Unread:
             self._give_up()
 
     def _give_up(self) -> None:
+        self.reader_gone = True
         # Redirects buffered output to /dev/null, so that the interpreter's last flush cannot fail.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, self._stream.fileno())
