@@ -71,6 +71,7 @@ fn hint(source: &io::Error) -> &'static str {
         }
         Some(libc::ENOBUFS | libc::ENOMEM) => " (fewer or smaller buffers need less memory)",
         Some(libc::EBUSY) => " (another program uses it)",
+        Some(libc::EADDRINUSE) => " (another program has it, perhaps a daemon that runs already)",
         Some(libc::EADDRNOTAVAIL) => " (no interface of this network namespace has the address)",
         Some(libc::EMSGSIZE) => {
             " (the MTU of the interface was lowered: raise it again, or start again with a smaller `mtu`)"

@@ -162,6 +162,9 @@ fn why(path: &Path, error: &std::io::Error) -> String {
         ErrorKind::PermissionDenied => {
             "only members of the socket's group may use the daemon; `ls -l` shows which"
         }
+        ErrorKind::InvalidInput => {
+            "a socket's path has at most 107 bytes; state a shorter one in the daemon's file"
+        }
         _ => "name the socket of a daemon",
     };
     format!("{}: {error}: {hint}", path.display())
