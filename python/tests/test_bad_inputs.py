@@ -486,7 +486,7 @@ TRAFFIC = [
     ("traffic volumes negative.csv", "negative.csv, line 2", "-4"),
     ("traffic volumes huge.csv", "huge.csv, line 2", "in_bytes", "1e+308", "at most"),
     ("traffic volumes twice.csv", "twice.csv", "in_bytes", "rename one"),
-    ("traffic volumes ragged.csv", "ragged.csv", "Row #2", "as many cells"),
+    ("traffic volumes ragged.csv", "ragged.csv", "line 2", "as many cells"),
     ("traffic volumes other.json", "other.json", "rrdtool"),
     ("traffic volumes broken.json", "broken.json", "JSON"),
     ("traffic volumes small.toml", "small.toml", "pcap"),

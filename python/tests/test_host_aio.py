@@ -154,7 +154,7 @@ def test_a_task_that_settles_leaves_the_ring_to_the_one_that_writes(daemons: tup
         return before
 
     async def settle(mine: aio.Stream, theirs: aio.Stream) -> None:
-        # Makes room for the writer. The loop stands still: it looks at the doorbell after this task has tried to settle.
+        # Makes room for the writer. The loop looks at the doorbell only after this task has tried to settle.
         while not select.select([mine._stream.writable], [], [], 0)[0]:
             theirs._stream.try_read(64 << 10)
         await mine.settle()
