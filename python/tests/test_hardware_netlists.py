@@ -1,9 +1,13 @@
-"""Netlists keep what their cells do, and a program that runs for hours says what it does."""
+"""Netlists keep what their cells do, block RAMs get good sites, and a program that runs for hours says what it does."""
 
 import importlib.util
+import json
+import random
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -66,3 +70,41 @@ def test_place_and_route_is_watched_until_it_ends(
     assert (code, messages.strip()) == (1, "out of wires")
     told = capfd.readouterr().err
     assert "switch: 0 min, routing, round 7" in told
+
+
+def chain(names: list[str]) -> dict[str, Any]:
+    """Block RAMs of which each feeds the next one, by way of a LUT on each of 8 wires."""
+    cells: dict[str, Any] = {name: {"type": "DP16KD", "attributes": {}, "connections": {}} for name in names}
+    for at, (one, other) in enumerate(pairwise(names)):
+        for wire in range(8):
+            bit = 16 * at + 2 * wire
+            cells[one]["connections"][f"DOA{wire}"] = [bit]
+            cells[other]["connections"][f"DIA{wire}"] = [bit + 1]
+            cells[f"lut{at}.{wire}"] = {"type": "LUT4", "attributes": {}, "connections": {"A": [bit], "Z": [bit + 1]}}
+    return cells
+
+
+@pytest.mark.parametrize("is_placed", [False, True])
+def test_block_rams_that_feed_each_other_lie_beside_each_other(
+    is_placed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sites = module("sites", monkeypatch)
+    monkeypatch.setattr(sites, "EXCHANGES", 200)
+    order = list(range(60))
+    random.Random(1).shuffle(order)
+    names = [f"ram{number}" for number in order]
+    cells = chain(names)
+    netlist, placed, wanted = tmp_path / "a.json", tmp_path / "placed.json", tmp_path / "fixed.json"
+    netlist.write_text(json.dumps({"modules": {"cell": {"cells": {}}, "top": {"cells": cells}}}), encoding="utf-8")
+    for number, name in enumerate(sorted(names)):
+        cells[name]["attributes"]["NEXTPNR_BEL"] = sites.SITES[3 * number]
+    placed.write_text(json.dumps({"modules": {"top": {"cells": cells}}}), encoding="utf-8")
+    sites.fixed(netlist, placed if is_placed else None, wanted)
+    found = json.loads(wanted.read_text(encoding="utf-8"))["modules"]["top"]["cells"]
+    at = [found[name]["attributes"]["BEL"] for name in names]
+    assert len(set(at)) == len(names) and set(at) <= set(sites.SITES)
+    assert not any("BEL" in cell["attributes"] for name, cell in found.items() if name.startswith("lut"))
+    places = [sites.place_of({"attributes": {"NEXTPNR_BEL": site}}) for site in at]
+    # Neighbours in a row are 2 to 5 tiles from each other; two sites at random are 64.
+    steps = [abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in pairwise(places)]
+    assert sum(steps) / len(steps) < 8, steps
