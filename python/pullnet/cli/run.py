@@ -115,7 +115,7 @@ def run(
             result = _run(plan, manner, interruption)
         except KeyboardInterrupt:  # the second one, or it came before the run
             typer.echo(f"interrupted: {plan.scenario} has no result", err=True)
-            raise
+            raise typer.Exit(ENDED_EARLY) from None
         del plan  # a network that has been run is no longer held
         results.append(result.keep(set()))  # its tables are in its directory
         if as_lines:
