@@ -107,11 +107,16 @@ def attraction(cells: dict[str, Any], names: list[str]) -> Floats:
     return np.maximum((left + left.T) / 2, 0)
 
 
-def annealed(pull: Floats, start: Whole, seed: int = 1) -> Whole:
+def distances(*, squared: bool) -> Floats:
+    """Distances of all sites from each other, or their squares. Tiles."""
+    places = np.array([re.findall(r"\d+", site)[:2] for site in SITES], float)
+    apart = np.abs(places[:, None] - places[None])
+    return np.asarray((apart**2 if squared else apart).sum(axis=2))
+
+
+def annealed(pull: Floats, distance: Floats, start: Whole, seed: int = 1) -> Whole:
     """Numbers of sites for block RAMs with springs `pull`, from those in `start` on."""
     chance, count, sites = np.random.default_rng(seed), len(pull), len(SITES)
-    places = np.array([re.findall(r"\d+", site)[:2] for site in SITES], float)
-    distance = ((places[:, None] - places[None]) ** 2).sum(axis=2)
     springs_of = np.zeros((sites, sites))
     springs_of[:count, :count] = pull
     # Free sites are taken by block RAMs without springs.
@@ -144,10 +149,10 @@ def chosen(netlist: Path, placed: Path | None) -> dict[str, str]:
     names = [name for name, cell in cells.items() if cell["type"] in BLOCK_RAMS]
     site = {name: number for number, name in enumerate(SITES)}
     start = [site[cells[name]["attributes"]["NEXTPNR_BEL"]] for name in names] if placed else range(len(names))
-    return {
-        name: SITES[number]
-        for name, number in zip(names, annealed(attraction(cells, names), np.array(start)), strict=True)
-    }
+    # A square divided by the length of a wire is about its length; without lengths squares would count long wires most.
+    distance = distances(squared=placed is not None)
+    found = annealed(attraction(cells, names), distance, np.array(start))
+    return {name: SITES[number] for name, number in zip(names, found, strict=True)}
 
 
 def fixed(netlist: Path, placed: Path | None, wanted: Path) -> None:

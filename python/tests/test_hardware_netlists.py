@@ -105,6 +105,6 @@ def test_block_rams_that_feed_each_other_lie_beside_each_other(
     assert len(set(at)) == len(names) and set(at) <= set(sites.SITES)
     assert not any("BEL" in cell["attributes"] for name, cell in found.items() if name.startswith("lut"))
     places = [sites.place_of({"attributes": {"NEXTPNR_BEL": site}}) for site in at]
-    # Neighbours in a row are 2 to 5 tiles from each other; two sites at random are 64.
+    # Neighbours in a row are 2 to 5 tiles from each other; two sites at random are 66.
     steps = [abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in pairwise(places)]
     assert sum(steps) / len(steps) < 8, steps

@@ -87,7 +87,7 @@ pub struct Unused {
 }
 
 impl Unused {
-    /// Whether the setting has no effect where the other one has this value.
+    /// True if `value` of the other setting leaves this one without effect.
     pub fn holds(&self, value: &str) -> bool {
         (value == self.value) == self.equal
     }

@@ -42,8 +42,8 @@ pub(crate) struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
-    /// Packets that the application has offered. A stream offers those written so far, a relayed flow those that have arrived here,
-    /// and any other flow all of them. An endless flow offers as many as there are numbers.
+    /// Packets that the application has offered: those of a stream that are written, those of a relayed flow that have arrived
+    /// here, and all of any other flow. An endless flow offers as many as there are numbers.
     offered: u32,
     /// Number of the last packet; `None` for an endless flow, and for a stream that has not been closed.
     last: Option<u32>,
