@@ -63,7 +63,7 @@ WHOLE = [
     "--lpf",
     "synth/pins.lpf",
 ]
-# Placements after which sites of block RAMs are chosen again. Each takes minutes and shortened all wires by 3 to 17%.
+# Placements after which sites of block RAMs are chosen again. Each takes minutes.
 PLACEMENTS = 4
 # The oldest nextpnr that places whole switches so.
 OLDEST = (0, 11)
